@@ -1,0 +1,88 @@
+"""What the runtime executes: plain data, no graph.
+
+A `Program` is a list of steps over numbered buffer slots. It holds no Python object of the graph, so it can be
+pickled into the disk cache, replayed from the memory cache, or sent elsewhere. Sizes are concrete; scalars of the
+user's expression ("parameters") arrive with each run and are patched into the argument words of the steps that
+use them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """One kernel to compile. `text` is complete and holds nothing of the user's (no path, line or size)."""
+
+    entry: str              # the entry point, a C identifier; equal text has equal entry
+    text: str               # source in the backend's language
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A buffer of a program. Inputs are bound by the caller; outputs are fresh; temporaries lie in one arena."""
+
+    role: str               # "input", "output" or "temp"
+    nbytes: int
+    offset: int = 0         # temp: byte offset into the arena, a multiple of 64
+    alias: int | None = None  # output: the input slot whose buffer it takes over when the caller donates it
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run one kernel over `chunks` fixed-size chunks of its parallel nest, in any order, on any threads."""
+
+    kernel: int             # index into Program.kernels
+    slots: tuple[int, ...]  # buffer k of the kernel is slot slots[k]
+    args: tuple[int, ...]   # the kernel's int64 argument words: sizes, strides, offsets, bit-cast scalars
+    params: tuple[tuple[int, int], ...]  # (word, parameter): args[word] is overwritten by parameter's bits
+    chunks: int
+    scratch: int            # bytes of scratch memory for each thread
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A slot seen as a contiguous array."""
+
+    slot: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Call a named library routine (sort, FFT, LAPACK) on contiguous arrays."""
+
+    call: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    attrs: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy nbytes from one slot to another."""
+
+    source: int
+    target: int
+    nbytes: int
+
+
+Step = Launch | Library | Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    slots: tuple[Slot, ...]
+    steps: tuple[Step, ...]
+    kernels: tuple[KernelSource, ...]
+    inputs: tuple[int, ...]     # slots in the order in which the caller passes buffers
+    outputs: tuple[int, ...]    # slots in the order in which run() returns buffers
+    arena: int                  # bytes of temporaries
+    # For errors: what each step computes, in words ("sum over axis 1 of (4096, 1024) float32").
+    labels: tuple[str, ...] = ()
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of outputs and temporaries that a run allocates; inputs are the caller's."""
+        return self.arena + sum(s.nbytes for s in self.slots if s.role == "output" and s.alias is None)
