@@ -1,0 +1,1 @@
+"""Templates (*.j2) and dialect tables (*.toml) only; graphc.codegen loads them, nothing here runs."""
