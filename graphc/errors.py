@@ -1,0 +1,206 @@
+"""Every exception of graphc, and the place in the user's program that it names.
+
+An error reads:
+
+    [matmul] shapes (3, 4) and (5, 6) do not fit: 4 is not 5
+      at script.py:12 in main: y = a @ b
+                                   ^^^^^
+      fix: transpose one operand, e.g. a @ b.T
+
+A class of graphc also derives from the built-in that NumPy raises for the same mistake, so that existing `except`
+clauses keep working. This module imports nothing heavy: it is loaded by every `import graphc`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType
+from typing import NamedTuple
+
+# ---------------------------------------------------------------------------------------------------- the user's site
+
+
+class _Internal(dict):
+    """Module name -> is it graphc's own code? Answered once per name, because user_site() asks for every frame."""
+
+    def __missing__(self, name: str | None) -> bool:
+        parts = (name or "").split(".")
+        own = parts[0] == "graphc" and parts[1:2] != ["examples"]  # the examples are written as a user writes
+        self[name] = own
+        return own
+
+
+_INTERNAL = _Internal()
+
+
+def user_site(_getframe=sys._getframe, _internal=_INTERNAL) -> tuple[CodeType, int] | None:
+    """The instruction of the user's program that called graphc: (code object, offset of the instruction).
+
+    Recorded for every op, so it does no formatting, and it holds the code object but not the frame: no local variable
+    of the user's lives longer for it. None if no caller lies outside graphc. `Site(*pair)` makes it printable.
+    """
+    frame = _getframe(1)
+    while frame is not None:
+        if not _internal[frame.f_globals.get("__name__")]:
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+class Site(NamedTuple):
+    """A place in the user's program; its line is looked up only when it is printed."""
+
+    code: CodeType
+    lasti: int
+
+    def position(self) -> tuple[str, int, int | None, int | None]:
+        """(file, line, first column, column after the last); the columns are None where Python dropped them or the
+        expression runs over several lines."""
+        positions = list(self.code.co_positions())
+        index = self.lasti // 2  # instructions are two bytes wide
+        line, end, first, last = positions[index] if 0 <= index < len(positions) else (None,) * 4
+        if line is None:
+            return self.code.co_filename, self.code.co_firstlineno, None, None
+        if line != end:
+            first = last = None
+        return self.code.co_filename, line, first, last
+
+    def location(self) -> str:
+        """'script.py:12', the path relative to the current folder where it lies below it."""
+        file, line, _, _ = self.position()
+        return f"{_short(file)}:{line}"
+
+    def resolve(self) -> str:
+        """'script.py:12 in main', or without the function at the top level of a file."""
+        name = self.code.co_name
+        return self.location() + ("" if name == "<module>" else f" in {name}")
+
+    def excerpt(self) -> str:
+        """'script.py:12 in main: y = a @ b' and, below it, carets under the expression that made the call."""
+        import linecache
+
+        file, line, first, last = self.position()
+        source = linecache.getline(file, line).rstrip()
+        if not source:
+            return self.resolve()
+        head = f"{self.resolve()}: {source.lstrip()}"
+        if first is None or last is None:
+            return head
+        # Columns are counted in bytes of UTF-8, a terminal shows characters.
+        start = len(source.encode()[:first].decode(errors="ignore"))
+        stop = len(source.encode()[:last].decode(errors="ignore"))
+        indent = len(head) - len(source) + start
+        return f"{head}\n{' ' * indent}{'^' * max(stop - start, 1)}"
+
+
+def _short(file: str) -> str:
+    if not os.path.isabs(file):
+        return file
+    try:
+        here = os.getcwd()
+    except OSError:  # the current folder was removed
+        return file
+    return file[len(here) + 1 :] if file.startswith(here + os.sep) else file
+
+
+# --------------------------------------------------------------------------------------------------------- the errors
+
+
+class GraphcError(Exception):
+    """The base of every error that graphc raises on purpose.
+
+    message  what is wrong, with the shapes, dtypes or values
+    op       the name of the op as the user wrote it ("matmul"), or of the part that failed ("GRAPHC_BACKEND")
+    fix      what would work
+    site     where the user asked for it; None means the place that is calling graphc now. Errors that surface later,
+             in realize, pass the site that was recorded with the op.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        op: str | None = None,
+        fix: str | None = None,
+        site: Site | tuple[CodeType, int] | str | None = None,
+    ):
+        super().__init__(message)
+        self.message = message
+        self.op = op
+        self.fix = fix
+        self.site = user_site() if site is None else site
+
+    def where(self) -> str | None:
+        """The user's line with carets, or None where there is none to show."""
+        if self.site is None or isinstance(self.site, str):
+            return self.site
+        return Site(*self.site).excerpt()
+
+    def __str__(self) -> str:
+        lines = [f"[{self.op}] {self.message}" if self.op else self.message]
+        where = self.where()
+        if where:
+            # The caret line was aligned for a line without this prefix.
+            lines += ["  at " + where.replace("\n", "\n     ")]
+        if self.fix:
+            lines += [f"  fix: {self.fix}"]
+        return "\n".join(lines)
+
+    def __reduce__(self):
+        # Code objects cannot be pickled: an error that crosses a process keeps its text.
+        return _rebuild, (type(self), self.message, self.op, self.fix, self.where())
+
+
+def _rebuild(kind: type[GraphcError], message: str, op: str | None, fix: str | None, where: str | None) -> GraphcError:
+    error = kind(message, op=op, fix=fix, site=where)
+    error.site = where  # also when it is None: the process that unpickles is not the place of the error
+    return error
+
+
+class ShapeError(GraphcError, ValueError):
+    """Shapes that do not broadcast, multiply, reshape or concatenate."""
+
+
+class AxisError(GraphcError, ValueError, IndexError):
+    """An axis outside the array, or given twice. Derives from what numpy.exceptions.AxisError derives from."""
+
+
+class DTypeError(GraphcError, TypeError):
+    """A dtype that the op does not take, or two that have no common one."""
+
+
+class IndexOutOfRange(GraphcError, IndexError):
+    """An index outside its axis, in the program text or in data."""
+
+
+class TruthValueError(GraphcError, ValueError):
+    """bool() of a tensor of more than one element."""
+
+
+class TracerError(GraphcError, TypeError):
+    """A value was asked for while jit, grad or plan only records."""
+
+
+class BackendError(GraphcError, RuntimeError):
+    """A backend that is unknown, absent, or lacks an op."""
+
+
+class NoCompilerError(BackendError):
+    """No C compiler was found."""
+
+
+class CompileError(GraphcError, RuntimeError):
+    """The compiler refused a generated kernel."""
+
+
+class CacheError(GraphcError, OSError):
+    """A cache folder that cannot be trusted or used."""
+
+
+class OutOfMemory(GraphcError, MemoryError):
+    """A schedule whose peak does not fit; raised before anything is launched."""
+
+
+class ConfigError(GraphcError, ValueError):
+    """A GRAPHC_* variable, or a setting, with a value that means nothing."""
