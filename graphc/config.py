@@ -123,7 +123,7 @@ def cgroup_cpus(membership: str = "/proc/self/cgroup", root: str = "/sys/fs/cgro
 
 
 def _upwards(root: str, path: str) -> Iterator[str]:
-    """The folder of a control group and of all its parents. Inside a container the path may not exist, the root does."""
+    """The folder of a control group and of all its parents. In a container the path may not exist, the root does."""
     parts = [part for part in path.split("/") if part]
     for count in range(len(parts), -1, -1):
         yield os.path.join(root, *parts[:count])

@@ -21,14 +21,18 @@ from typing import NamedTuple
 # ---------------------------------------------------------------------------------------------------- the user's site
 
 
-class _Internal(dict):
-    """Module name -> is it graphc's own code? Answered once per name, because user_site() asks for every frame."""
+# np.sum(t), a decorator or a `with` pass through these on their way to graphc: the user's line lies further out.
+_PLUMBING = ("graphc", "numpy", "contextlib", "functools")
 
-    def __missing__(self, name: str | None) -> bool:
-        parts = (name or "").split(".")
-        own = parts[0] == "graphc" and parts[1:2] != ["examples"]  # the examples are written as a user writes
-        self[name] = own
-        return own
+
+class _Internal(dict):
+    """Module name -> is it not the user's code? Answered once per name, because user_site() asks for every frame."""
+
+    def __missing__(self, name: str) -> bool:
+        parts = name.split(".")
+        inside = parts[0] in _PLUMBING and parts[:2] != ["graphc", "examples"]  # written as a user writes
+        self[name] = inside
+        return inside
 
 
 _INTERNAL = _Internal()
@@ -41,11 +45,14 @@ def user_site(_getframe=sys._getframe, _internal=_INTERNAL) -> tuple[CodeType, i
     of the user's lives longer for it. None if no caller lies outside graphc. `Site(*pair)` makes it printable.
     """
     frame = _getframe(1)
-    while frame is not None:
-        if not _internal[frame.f_globals.get("__name__")]:
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
+    try:
+        while _internal[frame.f_globals["__name__"]]:
+            frame = frame.f_back
+    except KeyError:  # globals without a name: code that the user runs with exec
+        pass
+    except AttributeError:  # frame is None: no caller outside graphc
+        return None
+    return frame.f_code, frame.f_lasti
 
 
 class Site(NamedTuple):
