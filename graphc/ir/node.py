@@ -1,0 +1,179 @@
+"""The one node type of the graph.
+
+A `Node` says: apply `op` to `srcs` with `attrs`; the result has `dtype` and `shape`. Nodes are interned (weakly):
+building the same expression twice gives the same object, so common subexpressions are found by construction and
+`is` is equality. A node never changes, with one exception: `fulfil` puts a computed buffer into `value`, after which
+the node is a leaf and forgets how it was made.
+
+Three slots are outside the key: `value`, `site` (where the user wrote it) and `depth` (the longest way to a leaf).
+"""
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import numpy as np
+
+from graphc.ir.dtype import DType
+from graphc.ir.ops import BUFFER, CONST, Op
+
+
+class Node:
+    __slots__ = ("op", "dtype", "shape", "srcs", "attrs", "device", "value", "site", "depth", "__weakref__")
+
+    op: Op
+    dtype: DType                # a tuple of dtypes for a multi-output op, read through GET
+    shape: tuple[int, ...]      # likewise a tuple of shapes
+    srcs: tuple[Node, ...]
+    attrs: tuple                # hashable facts of the op: axes, starts, the bits of a constant
+    device: str | None          # None: a constant, at home on every device
+    value: object | None        # the runtime's buffer, once computed: always contiguous
+    site: object | None         # errors.Site of the user's call
+    depth: int
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        what = f"{self.op.name}{list(self.attrs) if self.attrs else ''}"
+        return f"<{what} {self.dtype}{list(self.shape)} of {len(self.srcs)}>"
+
+    def fulfil(self, value: object, keep_srcs: bool = False) -> None:
+        """Record the computed buffer. The node becomes a leaf and lets go of its sources."""
+        self.value = value
+        self.depth = 0
+        if not keep_srcs:
+            _table.pop((self.op, self.dtype, self.shape, self.srcs, self.attrs, self.device), None)
+            self.op, self.srcs, self.attrs = BUFFER, (), ()
+
+
+class _Entry(weakref.ref):
+    """A weak reference that knows its key, so that a dead node can be taken out of the table."""
+
+    __slots__ = ("key",)
+
+
+_table: dict[tuple, _Entry] = {}
+_lock = threading.Lock()
+
+
+def _forget(entry: _Entry, table=_table) -> None:
+    if table.get(entry.key) is entry:
+        del table[entry.key]
+
+
+def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple = (), *, device: str | None = None,
+         site: object = None) -> Node:
+    """The node with these facts: the existing one if there is one."""
+    if device is None:
+        for src in srcs:
+            if src.device is not None:
+                device = src.device
+                break
+    key = (op, dtype, shape, srcs, attrs, device)
+    entry = _table.get(key)
+    if entry is not None:
+        node = entry()
+        if node is not None:
+            return node
+    with _lock:
+        entry = _table.get(key)
+        node = entry() if entry is not None else None
+        if node is None:
+            node = _new(op, dtype, shape, srcs, attrs, device, site)
+            entry = _Entry(node, _forget)
+            entry.key = key
+            _table[key] = entry
+    return node
+
+
+def _new(op, dtype, shape, srcs, attrs, device, site) -> Node:
+    node = Node()
+    node.op, node.dtype, node.shape, node.srcs, node.attrs = op, dtype, shape, srcs, attrs
+    node.device, node.value, node.site = device, None, site
+    depth = 0
+    for src in srcs:
+        if src.depth >= depth:
+            depth = src.depth + 1
+    node.depth = depth
+    return node
+
+
+def buffer(dtype: DType, shape: tuple[int, ...], value: object, device: str, site: object = None) -> Node:
+    """A leaf over memory that exists. Never interned: two leaves are two things even when they look alike."""
+    node = _new(BUFFER, dtype, shape, (), (), device, site)
+    node.value = value
+    return node
+
+
+_consts: dict[tuple, Node] = {}
+_CONST_CACHE = 1024
+
+
+def const(value, dtype: DType, site: object = None) -> Node:
+    """A scalar constant of shape (), interned by dtype and bit pattern (0.0, -0.0 and NaN payloads stay apart)."""
+    # Equal nonzero numbers of one dtype have one bit pattern, so the number itself serves as the cache's key.
+    cacheable = value == value and value != 0
+    if cacheable:
+        node = _consts.get((dtype, value))
+        if node is not None:
+            return node
+    bits = np.asarray(value).astype(dtype.numpy).tobytes()
+    node = make(CONST, dtype, (), (), (bits,), site=site)
+    if cacheable:
+        if len(_consts) >= _CONST_CACHE:
+            _consts.clear()
+        _consts[dtype, value] = node
+    return node
+
+
+def const_value(node: Node):
+    """The NumPy scalar of a CONST node."""
+    return np.frombuffer(node.attrs[0], node.dtype.numpy)[0]
+
+
+def const_words(node: Node) -> int:
+    """The bits of a CONST of up to 8 bytes as a signed 64-bit integer, as kernels take them."""
+    return struct.unpack("<q", node.attrs[0].ljust(8, b"\0"))[0]
+
+
+def topological(roots: Iterable[Node], is_leaf=lambda node: node.value is not None) -> list[Node]:
+    """All nodes under the roots, sources first, in an order that depends on the structure alone. Iterative."""
+    order: list[Node] = []
+    done: set[Node] = set()
+    for root in roots:
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, expanded = stack.pop()
+            if node in done:
+                continue
+            if expanded or not node.srcs or is_leaf(node):
+                done.add(node)
+                order.append(node)
+                continue
+            stack.append((node, True))
+            for src in reversed(node.srcs):
+                if src not in done:
+                    stack.append((src, False))
+    return order
+
+
+def rebuild(node: Node, srcs: Sequence[Node]) -> Node:
+    """The same operation on other sources; the same object when nothing differs."""
+    srcs = tuple(srcs)
+    if srcs == node.srcs:
+        return node
+    return make(node.op, node.dtype, node.shape, srcs, node.attrs, device=node.device, site=node.site)
+
+
+def live_nodes() -> int:
+    """How many interned nodes exist in the process."""
+    return len(_table)

@@ -1,0 +1,245 @@
+"""The op table: everything that is known of a primitive operation stands in one row.
+
+A row gives the op's name, its number of sources (-1: any), its kind, the rule for the dtype of the result, its
+meaning in NumPy (the reference that every backend is held against), its C spelling, what it costs beside an addition,
+and the domain from which tests draw its arguments. Composites (softmax, var, gelu, roll, ...) are Python over these
+primitives and live in graphc/api. A dialect that spells an op otherwise says so in its own ops.toml.
+
+Elementwise operations broadcast as in NumPy. The front end has promoted the sources to one dtype beforehand, with an
+explicit cast.
+
+C spellings: `{0}`, `{1}`, ... are the sources, `{t}` the C type of the result, `{s}` the C type of the first source,
+`{u}` the unsigned type as wide as the result. A spelling may differ by kind of the first source (b, i, u, f, c): then it
+is a dict. Names beginning with `gc_` are helpers, taken from the dialect's helper files when they are used.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Kinds. Passes ask for the kind or a trait, never for a list of ops.
+SOURCE = "source"            # no computed sources: buffers, constants, counters
+ELEMENTWISE = "elementwise"
+MOVEMENT = "movement"        # only says which element goes where
+REDUCE = "reduce"
+SCAN = "scan"
+CONTRACT = "contract"
+GATHER = "gather"
+SCATTER = "scatter"
+LIBRARY = "library"
+OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Op:
+    name: str
+    arity: int
+    kind: str
+    result: Callable | None = None       # dtypes of the sources -> dtype; None: given by the caller
+    numpy: Callable | None = None        # (attrs, dtype, shape, *arrays) -> array
+    c: str | dict | None = None
+    cost: int = 1                        # in additions, for the decision to store or to recompute
+    domain: str = "any"                  # any | positive | unit (-1..1) | nonzero | small | index | bool | shift
+    dtypes: str = "biufc"                # kinds that it accepts
+    traits: frozenset = field(default_factory=frozenset)  # commutative, associative, idempotent, involution
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self):
+        return (get, (self.name,))
+
+
+TABLE: dict[str, Op] = {}
+
+
+def get(name: str) -> Op:
+    return TABLE[name]
+
+
+def _row(name: str, arity: int, kind: str, result=None, numpy=None, c=None, *traits, **facts) -> Op:
+    op = TABLE[name] = Op(name, arity, kind, result, numpy, c, traits=frozenset(traits), **facts)
+    return op
+
+
+# Dtype rules.
+
+def _same(*dtypes):
+    return dtypes[0]
+
+
+def _bool(*dtypes):
+    from graphc.ir import dtype
+    return dtype.bool
+
+
+def _real(*dtypes):
+    return dtypes[0].real
+
+
+def _second(*dtypes):
+    return dtypes[1]
+
+
+# NumPy meanings: most are a ufunc.
+
+def _ufunc(f):
+    def meaning(attrs, dtype, shape, *arrays):
+        with np.errstate(all="ignore"):
+            return f(*arrays)
+    return meaning
+
+
+def _unary(name, f, c, *traits, **facts):
+    return _row(name, 1, ELEMENTWISE, facts.pop("result", _same), _ufunc(f), c, *traits, **facts)
+
+
+def _binary(name, f, c, *traits, **facts):
+    return _row(name, 2, ELEMENTWISE, facts.pop("result", _same), _ufunc(f), c, *traits, **facts)
+
+
+def _wrapping(sign: str) -> dict:
+    """Integer arithmetic is done in the unsigned type of the same width, where overflow is defined."""
+    return {"iu": f"({{t}})(({{u}}){{0}} {sign} ({{u}}){{1}})", "fc": f"{{0}} {sign} {{1}}"}
+
+
+# ---- sources
+BUFFER = _row("buffer", 0, SOURCE)                       # memory that exists
+CONST = _row("const", 0, SOURCE)                         # attrs: (bytes of the value,)
+PARAM = _row("param", 0, SOURCE)                         # attrs: (number,): a scalar argument of the program
+IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, ...
+            numpy=lambda attrs, dtype, shape: np.arange(shape[0]).astype(dtype.numpy))
+
+# ---- elementwise, one source
+NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc")
+ABS = _unary("abs", np.abs, {"u": "{0}", "i": "gc_abs_{t}({0})", "f": "gc_fabs_{t}({0})", "c": "gc_cabs_{t}({0})"},
+             "idempotent", result=_real, dtypes="iufc")
+SIGN = _unary("sign", np.sign, {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"},
+              "idempotent", dtypes="iufc", cost=2)
+SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})"}, dtypes="fc", domain="positive",
+              cost=6)
+
+
+def _math(name, f, domain="any", dtypes="fc", cost=12):
+    return _unary(name, f, {"f": f"gc_{name}_{{t}}({{0}})", "c": f"gc_c{name}_{{t}}({{0}})"},
+                  dtypes=dtypes, domain=domain, cost=cost)
+
+
+def _erf(x):
+    from scipy.special import erf
+    return erf(x) if x.dtype in (np.float32, np.float64) else erf(x.astype(np.float32)).astype(x.dtype)
+
+
+EXP = _math("exp", np.exp, "small")
+EXP2 = _math("exp2", np.exp2, "small", dtypes="f")
+EXPM1 = _math("expm1", np.expm1, "small")
+LOG = _math("log", np.log, "positive")
+LOG2 = _math("log2", np.log2, "positive")
+LOG10 = _math("log10", np.log10, "positive")
+LOG1P = _math("log1p", np.log1p, "positive")
+SIN = _math("sin", np.sin)
+COS = _math("cos", np.cos)
+TAN = _math("tan", np.tan)
+ASIN = _math("asin", np.arcsin, "unit")
+ACOS = _math("acos", np.arccos, "unit")
+ATAN = _math("atan", np.arctan)
+SINH = _math("sinh", np.sinh, "small")
+COSH = _math("cosh", np.cosh, "small")
+TANH = _math("tanh", np.tanh, "small")
+ASINH = _math("asinh", np.arcsinh)
+ACOSH = _math("acosh", np.arccosh, "positive")
+ATANH = _math("atanh", np.arctanh, "unit")
+ERF = _math("erf", _erf, "small", dtypes="f")
+FLOOR = _unary("floor", np.floor, "gc_floor_{t}({0})", "idempotent", dtypes="f")
+CEIL = _unary("ceil", np.ceil, "gc_ceil_{t}({0})", "idempotent", dtypes="f")
+TRUNC = _unary("trunc", np.trunc, "gc_trunc_{t}({0})", "idempotent", dtypes="f")
+ROUND = _unary("round", np.rint, "gc_rint_{t}({0})", "idempotent", dtypes="f")     # half to even
+ISNAN = _unary("isnan", np.isnan, {"f": "{0} != {0}", "c": "gc_cisnan_{s}({0})"}, result=_bool, dtypes="fc")
+SIGNBIT = _unary("signbit", np.signbit, "gc_signbit_{s}({0})", result=_bool, dtypes="f")
+INVERT = _unary("invert", np.invert, {"b": "!{0}", "iu": "({t})~{0}"}, "involution", dtypes="biu")
+REAL = _unary("real", np.real, "gc_real_{s}({0})", result=_real, dtypes="c")
+IMAG = _unary("imag", np.imag, "gc_imag_{s}({0})", result=_real, dtypes="c")
+CONJ = _unary("conj", np.conj, "gc_conj_{t}({0})", "involution", dtypes="c")
+# Conversion as NumPy's astype. Rendered by the dialect (float to integer saturates nowhere, as in C).
+CAST = _row("cast", 1, ELEMENTWISE, None, _ufunc(None), "gc_cast")
+BITCAST = _row("bitcast", 1, ELEMENTWISE, None, None, "gc_bitcast")
+# An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it. attrs: (id,)
+FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.positive), "{0}")
+# attrs: (n,): wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with the user's line).
+CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, None, "gc_check_index", dtypes="iu", domain="index", cost=2)
+
+# ---- elementwise, two sources of one dtype
+ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative")
+SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc")
+MUL = _binary("mul", np.multiply, {"b": "{0} & {1}", "iu": _wrapping("*")["iu"], "f": "{0} * {1}",
+                                   "c": "gc_cmul_{t}({0}, {1})"}, "commutative")
+DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}, dtypes="fc", domain="nonzero", cost=4)
+FLOORDIV = _binary("floordiv", np.floor_divide, "gc_floordiv_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
+REMAINDER = _binary("remainder", np.remainder, "gc_remainder_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
+FMOD = _binary("fmod", np.fmod, "gc_fmod_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
+POW = _binary("pow", np.power, {"iu": "gc_ipow_{t}({0}, {1})", "f": "gc_pow_{t}({0}, {1})", "c": "gc_cpow_{t}({0}, {1})"},
+              dtypes="iufc", domain="positive", cost=24)
+ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16)
+HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12)
+# NaN in either operand gives NaN, as in NumPy.
+MAXIMUM = _binary("maximum", np.maximum, {"b": "{0} | {1}", "iu": "{0} > {1} ? {0} : {1}", "f": "gc_max_{t}({0}, {1})"},
+                  "commutative", "associative", "idempotent", dtypes="biuf")
+MINIMUM = _binary("minimum", np.minimum, {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
+                  "commutative", "associative", "idempotent", dtypes="biuf")
+COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f")
+NEXTAFTER = _binary("nextafter", np.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12)
+EQ = _binary("eq", np.equal, {"biuf": "{0} == {1}", "c": "gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
+NE = _binary("ne", np.not_equal, {"biuf": "{0} != {1}", "c": "!gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
+LT = _binary("lt", np.less, "{0} < {1}", result=_bool, dtypes="biuf")
+LE = _binary("le", np.less_equal, "{0} <= {1}", result=_bool, dtypes="biuf")
+AND = _binary("and", np.bitwise_and, "({t})({0} & {1})", "commutative", "associative", "idempotent", dtypes="biu")
+OR = _binary("or", np.bitwise_or, "({t})({0} | {1})", "commutative", "associative", "idempotent", dtypes="biu")
+XOR = _binary("xor", np.bitwise_xor, "({t})({0} ^ {1})", "commutative", "associative", dtypes="biu")
+SHL = _binary("shl", np.left_shift, "gc_shl_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
+SHR = _binary("shr", np.right_shift, "gc_shr_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
+COMPLEX = _binary("complex", None, "gc_complex_{t}({0}, {1})", result=None, dtypes="f")   # real and imaginary part
+# (key, counter), both uint64, to 64 random bits: Threefry 2x32, 20 rounds (Salmon et al., SC 2011).
+THREEFRY = _row("threefry", 2, ELEMENTWISE, _same, None, "gc_threefry({0}, {1})", dtypes="u", cost=60)
+
+# ---- elementwise, three sources: condition (bool), then two of one dtype
+WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2}")
+
+# ---- movement: attrs say which source element each output element is
+RESHAPE = _row("reshape", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.reshape(shape))
+PERMUTE = _row("permute", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.transpose(attrs[0]))      # (axes,)
+EXPAND = _row("expand", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: np.broadcast_to(x, shape))
+SLICE = _row("slice", 1, MOVEMENT, _same)        # (starts, steps): out[i] = x[start + i * step], step may be negative
+PAD = _row("pad", 1, MOVEMENT, _same)            # (befores, fill bytes): out[i] = x[i - before] inside, else the fill
+CONCAT = _row("concat", -1, MOVEMENT, _same,     # (axis,)
+              lambda attrs, dtype, shape, *xs: np.concatenate(xs, attrs[0]))
+# (axis, stride, dilation): axis of n becomes (count, size) at its place: out[.., i, j, ..] = x[.., i*stride+j*dilation, ..]
+WINDOW = _row("window", 1, MOVEMENT, _same)
+
+# ---- reductions: attrs (axis, order): one axis is removed. The order "inner" or "outer" names the tree of
+# docs/numerics.md and is decided when the op is recorded: inner if it is the last axis.
+SUM = _row("sum", 1, REDUCE, _same, None, "add")
+PROD = _row("prod", 1, REDUCE, _same, None, "mul")
+MAX = _row("max", 1, REDUCE, _same, None, "maximum", dtypes="biuf")
+MIN = _row("min", 1, REDUCE, _same, None, "minimum", dtypes="biuf")
+# Sum of squared deviations from the mean, by Chan's merge (Chan, Golub & LeVeque 1983).
+M2 = _row("m2", 1, REDUCE, _same, None, "m2", dtypes="f")
+
+# ---- scans along one axis in rising order: attrs (axis,)
+CUMSUM = _row("cumsum", 1, SCAN, _same, None, "add")
+CUMPROD = _row("cumprod", 1, SCAN, _same, None, "mul")
+
+# ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
+DOT = _row("dot", 2, CONTRACT, _same)
+
+# ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
+TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]))
+# (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
+UPDATE = _row("update", 2, SCATTER, _same)
+# (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on axis 0
+SCATTER_ROWS = _row("scatter", 3, SCATTER, _same)
+
+# ---- several results
+LIBRARY_CALL = _row("library", -1, LIBRARY)      # attrs (routine, arguments): dtype and shape are tuples
+GET = _row("get", 1, OTHER)                      # attrs (i,): result i of a multi-output node
