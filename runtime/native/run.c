@@ -1,0 +1,191 @@
+/* Runs a program: an image of int64 words that runtime/cpu.py writes.
+ *
+ *     image   steps, most buffers of a step, most argument words of a step, then the steps
+ *     step    struct step, then `buffers` operands, `args` words, `patches` pairs (word, index into call)
+ *     call    the arena's address, addresses of the buffers from outside, the bits of the parameters
+ *
+ * An operand v > 0 is the buffer call[v]; v <= 0 lies at the byte -v of the arena. */
+
+#define PARALLEL_NS 16000   /* less work than this is done before a sleeping thread has woken up */
+#define GRAB_NS 100000      /* threads take more chunks at once until a grab lasts this long */
+#define POLL_NS 50000000    /* signals are looked for this often */
+
+static int (*ask_python)(void);     /* not 0: a signal handler raised */
+static int64_t thread_limit = 1;
+static __thread int64_t failed_step;
+
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int watch_says_stop(struct watch *w)
+{
+    int64_t now = nanoseconds(COARSE_CLOCK);
+    if (!w->due) w->due = now + POLL_NS;
+    if (now < w->due || !ask_python) return 0;
+    if (ask_python()) w->stop = GC_INTERRUPTED;
+    if (pool_forks() != w->forks) w->stop = GC_FORKED;  /* a signal handler forked: our helpers are gone */
+    w->due = nanoseconds(COARSE_CLOCK) + POLL_NS;
+    return w->stop != GC_OK;
+}
+
+/* ---- scratch memory: each thread keeps the largest block it ever needed ---- */
+
+static pthread_key_t scratch_key;   /* only for its destructor */
+static __thread struct { void *memory; size_t bytes; } scratch;
+
+static void *thread_scratch(size_t bytes)
+{
+    if (bytes <= scratch.bytes && scratch.memory) return scratch.memory;
+    size_t wanted = (bytes + 4095) & ~(size_t)4095;
+    if (!wanted) wanted = 4096;
+    void *memory = aligned_alloc(64, wanted);
+    if (!memory) return NULL;
+    free(scratch.memory);
+    scratch.memory = memory;
+    scratch.bytes = wanted;
+    pthread_setspecific(scratch_key, memory);
+    return memory;
+}
+
+/* ---- one launch ---- */
+
+static void note_bad(struct job *j, int64_t position)
+{
+    int64_t least = __atomic_load_n(&j->bad, __ATOMIC_RELAXED);
+    while ((!least || position < least)
+           && !__atomic_compare_exchange_n(&j->bad, &least, position, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+/* Chunks are handed out in rising order, and every chunk handed out is finished unless the run is interrupted. So the
+ * least bad position is the same whatever the number of threads: when one stops the job, all before it were taken. */
+static void job_work(struct job *j, struct watch *w, void *scratch)
+{
+    int64_t grab = 1;
+    for (;;) {
+        int64_t begin = __atomic_fetch_add(&j->next, grab, __ATOMIC_RELAXED);
+        if (begin >= j->chunks) return;
+        int64_t end = j->chunks - begin < grab ? j->chunks : begin + grab;
+        int64_t start = nanoseconds(CLOCK_MONOTONIC);
+        int64_t bad = j->kernel(j->buf, j->arg, begin, end, scratch);
+        int64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
+        if (bad) note_bad(j, bad);
+        if (w) {
+            w->spent += spent;
+            w->ran += end - begin;
+        }
+        if (bad || (w && watch_says_stop(w))) {
+            __atomic_store_n(&j->next, j->chunks, __ATOMIC_RELAXED);
+            return;
+        }
+        int64_t fair = (j->chunks - end) / (2 * j->threads);
+        if (spent < GRAB_NS / 2) grab *= 2;
+        else if (spent > GRAB_NS * 2) grab /= 2;
+        if (grab > fair) grab = fair;
+        if (grab < 1) grab = 1;
+    }
+}
+
+/* `cost` is what a chunk took last time, in nanoseconds, or 0: little work stays on the caller. */
+static int64_t launch(struct job *j, struct watch *w, int64_t *cost)
+{
+    if (j->chunks <= 0) return GC_OK;
+    void *memory = j->scratch ? thread_scratch(j->scratch) : NULL;
+    if (j->scratch && !memory) return GC_NO_MEMORY;
+    if (j->chunks == 1) return j->kernel(j->buf, j->arg, 0, 1, memory);
+    w->spent = w->ran = 0;
+    if (j->threads > j->chunks) j->threads = j->chunks;
+    int worth = j->threads > 1 && (!*cost || *cost * j->chunks > PARALLEL_NS);
+    if (!worth || !pool_run(j, w, memory)) job_work(j, w, memory);
+    if (w->ran) *cost = w->spent / w->ran + 1;
+    return w->stop ? w->stop : j->bad;
+}
+
+/* A copy is a launch like any other: buf = {source, target}, arg = {bytes}. */
+#define COPY_CHUNK 262144
+static int64_t copy_chunks(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    (void)scratch;
+    int64_t from = begin * COPY_CHUNK, to = end * COPY_CHUNK;
+    if (to > arg[0]) to = arg[0];
+    if (buf[0] != buf[1] && to > from) memmove((char *)buf[1] + from, (const char *)buf[0] + from, to - from);
+    return 0;
+}
+
+/* ---- a program ---- */
+
+struct step {
+    int64_t kernel, chunks, scratch, cost, buffers, args, patches;
+    int64_t words[];
+};
+
+static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t *arg, struct watch *w)
+{
+    const int64_t *operand = s->words, *template = operand + s->buffers, *patch = template + s->args;
+    for (int64_t i = 0; i < s->buffers; i++)
+        buf[i] = (void *)(intptr_t)(operand[i] > 0 ? call[operand[i]] : call[0] - operand[i]);
+    memcpy(arg, template, (size_t)s->args * sizeof *arg);
+    for (int64_t i = 0; i < s->patches; i++) arg[patch[2 * i]] = call[patch[2 * i + 1]];
+    struct job j = {.kernel = (kernel_fn)(intptr_t)s->kernel, .buf = buf, .arg = arg, .chunks = s->chunks,
+                    .scratch = (size_t)s->scratch, .threads = thread_limit};
+    int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED), before = cost;
+    int64_t result = launch(&j, w, &cost);
+    if (cost != before) __atomic_store_n(&s->cost, cost, __ATOMIC_RELAXED);
+    return result;
+}
+
+int64_t gc_run(int64_t *image, const char *words)
+{
+    const int64_t *call = (const int64_t *)words;
+    int64_t steps = image[0], needed = image[1] + image[2], space[256];
+    int64_t *work = needed <= 256 ? space : malloc((size_t)needed * sizeof *work);
+    if (!work) return GC_NO_MEMORY;
+    struct watch w = {.forks = pool_forks()};
+    struct step *s = (struct step *)(image + 3);
+    float_mode before = get_float_mode();
+    int64_t result = GC_OK;
+    set_float_mode(FLOAT_MODE);
+    for (int64_t i = 0; i < steps; i++) {
+        result = run_step(s, call, (void **)work, work + image[1], &w);
+        if (!result && i + 1 < steps && watch_says_stop(&w)) result = w.stop;
+        if (result) {
+            failed_step = i;
+            break;
+        }
+        s = (struct step *)(s->words + s->buffers + s->args + 2 * s->patches);
+    }
+    set_float_mode(before);
+    if (work != space) free(work);
+    return result;
+}
+
+int64_t gc_failed_step(void) { return failed_step; }
+int64_t gc_copy_kernel(void) { return (int64_t)(intptr_t)copy_chunks; }
+void gc_set_threads(int64_t threads) { thread_limit = threads; }
+int64_t gc_pool_threads(void) { return pool.started; }
+
+/* ---- once per process ---- */
+
+/* Opens a compiled kernel for good: a library that may still be running is never closed. Returns the address of the
+ * entry point, or 0 with the reason in `message`. */
+int64_t gc_open(const char *path, const char *entry, char *message, int64_t size)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *address = library ? dlsym(library, entry) : NULL;
+    if (!address && size > 0) {
+        const char *why = dlerror();
+        strncpy(message, why ? why : "unknown error", (size_t)size - 1);
+        message[size - 1] = 0;
+    }
+    return (int64_t)(intptr_t)address;
+}
+
+void gc_init(int (*poll)(void))
+{
+    ask_python = poll;
+    pthread_key_create(&scratch_key, free);
+    pthread_atfork(NULL, NULL, pool_after_fork);
+}
