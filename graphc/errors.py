@@ -70,7 +70,7 @@ class Site(NamedTuple):
         positions = list(self.code.co_positions())
         index = self.lasti // 2  # instructions are two bytes wide
         line, end, first, last = positions[index] if 0 <= index < len(positions) else (None,) * 4
-        if line is None:
+        if not line:  # None, or 0 for an instruction that no source asked for
             return self.code.co_filename, self.code.co_firstlineno, None, None
         if line != end:
             first = last = None

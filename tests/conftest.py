@@ -1,0 +1,76 @@
+"""Options of the suite: which backend runs it, and whether goldens are compared or rewritten."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDENS = Path(__file__).parent / "goldens"
+_made_cache: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--backend", default="cpu", help="backend that runs the suite (default: cpu)")
+    parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens; read the diff after it")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the environment before anything imports graphc. Workers of pytest-xdist and subprocesses inherit it."""
+    os.environ["GRAPHC_BACKEND"] = config.getoption("--backend")
+    os.environ.setdefault("GRAPHC_FALLBACK", "error")  # an op that a backend lacks must not pass unseen
+    if "GRAPHC_CACHE_DIR" not in os.environ:  # never the user's own cache
+        os.environ["GRAPHC_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphc-tests-")
+        _made_cache.append(os.environ["GRAPHC_CACHE_DIR"])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for folder in _made_cache:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.environ.pop("GRAPHC_CACHE_DIR", None)
+    _made_cache.clear()
+
+
+@pytest.fixture(scope="session")
+def backend(pytestconfig: pytest.Config) -> str:
+    """The name of the backend that this run is about."""
+    return pytestconfig.getoption("--backend")
+
+
+@pytest.fixture
+def settings():
+    """The settings of graphc, read afresh from the test's environment (monkeypatch.setenv) and restored after it."""
+    from graphc.config import settings
+
+    kept = dict(settings.__dict__)
+    settings.reload()
+    yield settings
+    settings.__dict__.clear()
+    settings.__dict__.update(kept)
+
+
+@pytest.fixture
+def golden(pytestconfig: pytest.Config) -> Callable[[str, str], None]:
+    """golden("c/softmax.c", text) holds `text` against tests/goldens/c/softmax.c, or writes it (--update-goldens)."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDENS / name
+        if pytestconfig.getoption("--update-goldens"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        if not path.exists():
+            pytest.fail(f"no golden {name}: run pytest --update-goldens and read what it wrote")
+        expected = path.read_text(encoding="utf-8")
+        if text != expected:
+            diff = difflib.unified_diff(
+                expected.splitlines(), text.splitlines(), f"goldens/{name}", "this run", lineterm=""
+            )
+            pytest.fail("\n".join([f"golden {name} differs; if that is meant: pytest --update-goldens", *diff]))
+
+    return check
