@@ -9,7 +9,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A busy machine must not fail a test by its clock; a failure prints what reproduces it.
+hypothesis.settings.register_profile("ci", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("long", deadline=None, print_blob=True, max_examples=2_000)
+hypothesis.settings.load_profile("ci")
 
 GOLDENS = Path(__file__).parent / "goldens"
 _made_cache: list[str] = []
@@ -17,6 +23,7 @@ _made_cache: list[str] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", default="cpu", help="backend that runs the suite (default: cpu)")
+    parser.addoption("--programs", type=int, default=1000, help="random programs per differential test (.ci/long: more)")
     parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens; read the diff after it")
 
 
@@ -40,6 +47,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def backend(pytestconfig: pytest.Config) -> str:
     """The name of the backend that this run is about."""
     return pytestconfig.getoption("--backend")
+
+
+@pytest.fixture(scope="session")
+def programs(pytestconfig: pytest.Config) -> int:
+    """How many random programs a differential test should run."""
+    return pytestconfig.getoption("--programs")
 
 
 @pytest.fixture

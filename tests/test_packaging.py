@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -17,8 +18,6 @@ NEEDED = ("graphc", "runtime", "codegen_templates", "examples", "pyproject.toml"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import shutil
-
     copy = tmp_path_factory.mktemp("source")
     for name in NEEDED:
         if (ROOT / name).is_dir():
@@ -39,7 +38,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("venv")
     run([sys.executable, "-m", "venv", "--without-pip", folder], cwd=folder)
     python = folder / "bin" / "python"
-    run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "-q", wheel], cwd=folder)
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "-q"]
+    run([*install, wheel], cwd=folder)
     libraries = folder / "libraries"
     libraries.mkdir()
     for path in {entry for entry in map(Path, sys.path) if entry.name == "site-packages"}:
