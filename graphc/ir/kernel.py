@@ -1,0 +1,147 @@
+"""Kernels: loop trees over buffers, the last form before source text.
+
+A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` over `Let`, `Local`,
+`Accumulate` and `Store`. Expressions are graph nodes of shape () whose leaves are the four ops below: there is one
+node type and one op table for graphs and kernels alike.
+
+The parallel axes are walked in row-major order and cut into chunks of `chunk` iterations. With `tiled`, the last
+parallel axis is not fixed in the body: the body loops over the segment of it that belongs to the chunk (a `Loop` of
+that very axis), and what is accumulated or let outside such a loop is an array over the segment.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.node import Node, make
+from graphc.ir.ops import OTHER, Op, TABLE
+
+INDEX = TABLE["index"] = Op("index", 0, OTHER)       # attrs (Index,): its value, int64
+LOAD = TABLE["load"] = Op("load", -1, OTHER)         # attrs (buffer, Index), srcs () or (mask,): 0 where not mask
+LOCAL = TABLE["local"] = Op("local", 0, OTHER)       # attrs (name, Index): an element of a local array
+VALUE = TABLE["value"] = Op("value", 0, OTHER)       # attrs (name,): a Let or a finished Accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBuffer:
+    name: str
+    dtype: DType
+    size: int               # elements
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Name a value for the rest of the enclosing loop."""
+
+    name: str
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Scratch array of `extent` elements, private to an iteration of the parallel nest (or to a segment)."""
+
+    name: str
+    dtype: DType
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate:
+    """Combine `value` over the enclosing reduction loop into `name`, in the tree that `order` names."""
+
+    name: str
+    op: Op                  # SUM, PROD, MAX, MIN, M2, DOT
+    order: str              # "inner", "outer", "pairwise", "chain": docs/numerics.md
+    dtype: DType
+    value: Node
+    other: Node | None = None   # DOT: the second factor
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    buffer: int
+    index: Index
+    value: Node
+    local: str | None = None    # set: the target is this local array instead of a buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """kind: "vector" (iterations independent or a reduction, SIMD), "serial" (in order), "reduce" (around Accumulate).
+
+    `limit`: when given, the loop ends at min(extent, limit).
+    """
+
+    axis: Axis
+    kind: str
+    body: tuple
+    limit: Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    buffers: tuple[KernelBuffer, ...]
+    params: tuple[DType, ...]       # scalar arguments
+    parallel: tuple[Axis, ...]
+    tiled: bool
+    chunk: int
+    body: tuple
+
+    @property
+    def iterations(self) -> int:
+        return prod(a.extent for a in self.parallel)
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.iterations // self.chunk)
+
+
+def index_value(index: Index, dtype: DType = dt.int64) -> Node:
+    """The value of an index as an expression."""
+    return make(INDEX, dtype, (), (), (index,))
+
+
+def load(buffer: int, index: Index, dtype: DType, mask: Node | None = None) -> Node:
+    return make(LOAD, dtype, (), () if mask is None else (mask,), (buffer, index))
+
+
+def data_exprs(index: Index) -> list[Node]:
+    """The expressions gathered inside an index."""
+    found: list[Node] = []
+    for atom, _ in index.terms:
+        if type(atom) is Data:
+            found.append(atom.expr)
+        elif type(atom) in (FloorDiv, Mod):
+            found += data_exprs(atom.numerator)
+    return found
+
+
+def index_of(expr: Node) -> Index | None:
+    """The index inside an INDEX, LOAD or LOCAL expression."""
+    if expr.op is INDEX:
+        return expr.attrs[0]
+    if expr.op is LOAD or expr.op is LOCAL:
+        return expr.attrs[1]
+    return None
+
+
+def operands(expr: Node) -> list[Node]:
+    """The expressions that this one reads: its sources and what its index gathers."""
+    index = index_of(expr)
+    return list(expr.srcs) + (data_exprs(index) if index is not None else [])
+
+
+def walk(body: tuple, visit) -> None:
+    """Call visit(statement, enclosing loops) for every statement, outermost first."""
+    def inner(statements, loops):
+        for s in statements:
+            visit(s, loops)
+            if type(s) is Loop:
+                inner(s.body, (*loops, s))
+    inner(body, ())
