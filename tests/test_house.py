@@ -20,7 +20,7 @@ MAPPED = {"runtime": "graphc.runtime", "codegen_templates": "graphc.codegen_temp
 LAYERS = [
     {"config", "errors"},
     {"ir"},
-    {"passes", "codegen", "codegen_templates", "runtime"},
+    {"reference", "passes", "codegen", "codegen_templates", "runtime"},
     {"driver"},
     {"front"},
     {"nn", "optim"},

@@ -1,1 +1,125 @@
-"""The `graphc` command."""
+"""The `graphc` command: what a script's kernels look like, what fused, what this machine offers, what the cache holds.
+
+Each command is one function in a module of this folder, imported when it is asked for, so that `graphc --help` is
+quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0, 1 if the work failed, 2 if the command line was wrong."""
+    from graphc.errors import GraphcError
+
+    options = _parser().parse_args(argv)
+    try:
+        return options.command(options) or 0
+    except GraphcError as error:
+        print(f"graphc: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `graphc dump-kernels script.py | head`
+        sys.stderr.close()
+        return 1
+
+
+def _dump_kernels(options: argparse.Namespace) -> int:
+    from graphc.cli.kernels import dump_kernels
+
+    return dump_kernels(options)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from graphc.cli.kernels import explain
+
+    return explain(options)
+
+
+def _devices(options: argparse.Namespace) -> int:
+    from graphc.cli.machine import devices
+
+    return devices()
+
+
+def _cache(options: argparse.Namespace) -> int:
+    from graphc.cli.machine import cache
+
+    return cache(options.action)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from graphc.cli.demo import demo
+
+    return demo(options.which, options.out, options.backend)
+
+
+DUMP_EXAMPLES = """examples:
+  graphc dump-kernels script.py                       every kernel of a script, in the order they are first needed
+  graphc dump-kernels script.py --size 100            what follows the script is handed to it
+  graphc dump-kernels --out kernels script.py         one file per kernel in the folder kernels/
+  graphc dump-kernels --format json script.py         for programs: a list of objects
+  graphc dump-kernels mypackage.model:step            a function without arguments; what it returns is realized
+"""
+EXPLAIN_EXAMPLES = """examples:
+  graphc explain script.py                            kernels, bytes, flops, and why two groups did not fuse
+  GRAPHC_DISABLE=fuse graphc explain script.py        the same without fusion, to compare
+"""
+DEVICES_EXAMPLES = """examples:
+  graphc devices                                      backends, compiler, threads and settings of this machine
+  GRAPHC_NUM_THREADS=1 graphc devices                 how a variable is understood
+"""
+CACHE_EXAMPLES = """examples:
+  graphc cache ls                                     entries and their sizes
+  graphc cache verify                                 read every entry and name those that are damaged
+  graphc cache clear                                  remove every entry; kernels are compiled again when needed
+"""
+DEMO_EXAMPLES = """examples:
+  graphc demo                                         both; needs: pip install 'graphc[demo]'
+  graphc demo kmeans                                  k-means on 1,797 handwritten digits
+  graphc demo denoise --out pictures                  diffusion and edges of a photograph; PNGs go to pictures/
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphc",
+        description="Lazy arrays compiled to fused kernels: read the kernels, see what fused, look after the cache.",
+        epilog="graphc COMMAND --help shows examples of each command",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable, summary: str, examples: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name, help=summary, description=summary, epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        sub.set_defaults(command=run)
+        return sub
+
+    sub = command("dump-kernels", _dump_kernels, "run a program and show the kernels it needed", DUMP_EXAMPLES)
+    sub.add_argument("--out", metavar="DIR", help="write one file per kernel into DIR")
+    sub.add_argument("--format", choices=("source", "json"), default="source", help="source with a header, or JSON")
+    _target(sub)
+
+    sub = command("explain", _explain, "run a program and tell what fused with what, and what did not", EXPLAIN_EXAMPLES)
+    _target(sub)
+
+    command("devices", _devices, "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)
+
+    sub = command("cache", _cache, "look after the compiled kernels on disk", CACHE_EXAMPLES)
+    sub.add_argument("action", choices=("ls", "clear", "verify"))
+
+    sub = command("demo", _demo, "run the examples on real data, checked against NumPy", DEMO_EXAMPLES)
+    sub.add_argument("which", nargs="?", choices=("all", "kmeans", "denoise"), default="all")
+    sub.add_argument("--out", metavar="DIR", default="out", help="folder for the pictures (default: out)")
+    sub.add_argument("--backend", help="backend to run on (default: GRAPHC_BACKEND, else the best there is)")
+    return parser
+
+
+def _target(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--backend", help="backend to run on (default: GRAPHC_BACKEND, else the best there is)")
+    sub.add_argument("target", metavar="SCRIPT|MODULE:FUNC", help="a Python file, or a function without arguments")
+    sub.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script as sys.argv[1:]")

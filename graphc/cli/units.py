@@ -1,0 +1,17 @@
+"""Numbers for reading: '16.8 MB', '41.9 M'."""
+
+from __future__ import annotations
+
+
+def amount(count: float) -> str:
+    """A count with three digits and a decimal prefix."""
+    for power, prefix in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if count >= 10**power:
+            return f"{count / 10**power:.3g} {prefix}" if count < 999.5 * 10**power else f"{count / 10**power:.0f} {prefix}"
+    return f"{count:.0f}"
+
+
+def size(count: float) -> str:
+    """Bytes with a decimal prefix, as memory bandwidths are given."""
+    text = amount(count)
+    return text + ("B" if text[-1].isalpha() else " B")
