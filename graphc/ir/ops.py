@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from graphc.ir import meaning
+
 # Kinds. Passes ask for the kind or a trait, never for a list of ops.
 SOURCE = "source"            # no computed sources: buffers, constants, counters
 ELEMENTWISE = "elementwise"
@@ -163,12 +165,13 @@ REAL = _unary("real", np.real, "gc_real_{s}({0})", result=_real, dtypes="c")
 IMAG = _unary("imag", np.imag, "gc_imag_{s}({0})", result=_real, dtypes="c")
 CONJ = _unary("conj", np.conj, "gc_conj_{t}({0})", "involution", dtypes="c")
 # Conversion as NumPy's astype. Rendered by the dialect (float to integer saturates nowhere, as in C).
-CAST = _row("cast", 1, ELEMENTWISE, None, _ufunc(None), "gc_cast")
-BITCAST = _row("bitcast", 1, ELEMENTWISE, None, None, "gc_bitcast")
+CAST = _row("cast", 1, ELEMENTWISE, None, meaning.cast, "gc_cast")
+BITCAST = _row("bitcast", 1, ELEMENTWISE, None, meaning.bitcast, "gc_bitcast")
 # An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it. attrs: (id,)
 FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.positive), "{0}")
 # attrs: (n,): wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with the user's line).
-CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, None, "gc_check_index", dtypes="iu", domain="index", cost=2)
+CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "gc_check_index", dtypes="iu",
+                   domain="index", cost=2)
 
 # ---- elementwise, two sources of one dtype
 ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative")
@@ -179,8 +182,9 @@ DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}
 FLOORDIV = _binary("floordiv", np.floor_divide, "gc_floordiv_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
 REMAINDER = _binary("remainder", np.remainder, "gc_remainder_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
 FMOD = _binary("fmod", np.fmod, "gc_fmod_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
-POW = _binary("pow", np.power, {"iu": "gc_ipow_{t}({0}, {1})", "f": "gc_pow_{t}({0}, {1})", "c": "gc_cpow_{t}({0}, {1})"},
-              dtypes="iufc", domain="positive", cost=24)
+POW = _row("pow", 2, ELEMENTWISE, _same, meaning.power,
+           {"iu": "gc_ipow_{t}({0}, {1})", "f": "gc_pow_{t}({0}, {1})", "c": "gc_cpow_{t}({0}, {1})"},
+           dtypes="iufc", domain="positive", cost=24)
 ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16)
 HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12)
 # NaN in either operand gives NaN, as in NumPy.
@@ -199,9 +203,10 @@ OR = _binary("or", np.bitwise_or, "({t})({0} | {1})", "commutative", "associativ
 XOR = _binary("xor", np.bitwise_xor, "({t})({0} ^ {1})", "commutative", "associative", dtypes="biu")
 SHL = _binary("shl", np.left_shift, "gc_shl_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
 SHR = _binary("shr", np.right_shift, "gc_shr_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
-COMPLEX = _binary("complex", None, "gc_complex_{t}({0}, {1})", result=None, dtypes="f")   # real and imaginary part
+# Real and imaginary part.
+COMPLEX = _row("complex", 2, ELEMENTWISE, None, meaning.make_complex, "gc_complex_{t}({0}, {1})", dtypes="f")
 # (key, counter), both uint64, to 64 random bits: Threefry 2x32, 20 rounds (Salmon et al., SC 2011).
-THREEFRY = _row("threefry", 2, ELEMENTWISE, _same, None, "gc_threefry({0}, {1})", dtypes="u", cost=60)
+THREEFRY = _row("threefry", 2, ELEMENTWISE, _same, meaning.threefry, "gc_threefry({0}, {1})", dtypes="u", cost=60)
 
 # ---- elementwise, three sources: condition (bool), then two of one dtype
 WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2}")
@@ -210,36 +215,38 @@ WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2
 RESHAPE = _row("reshape", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.reshape(shape))
 PERMUTE = _row("permute", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.transpose(attrs[0]))      # (axes,)
 EXPAND = _row("expand", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: np.broadcast_to(x, shape))
-SLICE = _row("slice", 1, MOVEMENT, _same)        # (starts, steps): out[i] = x[start + i * step], step may be negative
-PAD = _row("pad", 1, MOVEMENT, _same)            # (befores, fill bytes): out[i] = x[i - before] inside, else the fill
+# (starts, steps): out[i] = x[start + i * step], step may be negative
+SLICE = _row("slice", 1, MOVEMENT, _same, meaning.strided_slice)
+# (befores, fill bytes): out[i] = x[i - before] inside, else the fill
+PAD = _row("pad", 1, MOVEMENT, _same, meaning.pad)
 CONCAT = _row("concat", -1, MOVEMENT, _same,     # (axis,)
               lambda attrs, dtype, shape, *xs: np.concatenate(xs, attrs[0]))
 # (axis, stride, dilation): axis of n becomes (count, size) at its place: out[.., i, j, ..] = x[.., i*stride+j*dilation, ..]
-WINDOW = _row("window", 1, MOVEMENT, _same)
+WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window)
 
 # ---- reductions: attrs (axis, order): one axis is removed. The order "inner" or "outer" names the tree of
 # docs/numerics.md and is decided when the op is recorded: inner if it is the last axis.
-SUM = _row("sum", 1, REDUCE, _same, None, "add")
-PROD = _row("prod", 1, REDUCE, _same, None, "mul")
-MAX = _row("max", 1, REDUCE, _same, None, "maximum", dtypes="biuf")
-MIN = _row("min", 1, REDUCE, _same, None, "minimum", dtypes="biuf")
+SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), "add")
+PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), "mul")
+MAX = _row("max", 1, REDUCE, _same, meaning.reduction(np.maximum), "maximum", dtypes="biuf")
+MIN = _row("min", 1, REDUCE, _same, meaning.reduction(np.minimum), "minimum", dtypes="biuf")
 # Sum of squared deviations from the mean, by Chan's merge (Chan, Golub & LeVeque 1983).
-M2 = _row("m2", 1, REDUCE, _same, None, "m2", dtypes="f")
+M2 = _row("m2", 1, REDUCE, _same, meaning.m2, "m2", dtypes="f")
 
 # ---- scans along one axis in rising order: attrs (axis,)
-CUMSUM = _row("cumsum", 1, SCAN, _same, None, "add")
-CUMPROD = _row("cumprod", 1, SCAN, _same, None, "mul")
+CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), "add")
+CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul")
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
-DOT = _row("dot", 2, CONTRACT, _same)
+DOT = _row("dot", 2, CONTRACT, _same, meaning.dot)
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
 TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]))
 # (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
-UPDATE = _row("update", 2, SCATTER, _same)
+UPDATE = _row("update", 2, SCATTER, _same, meaning.update)
 # (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on axis 0
-SCATTER_ROWS = _row("scatter", 3, SCATTER, _same)
+SCATTER_ROWS = _row("scatter", 3, SCATTER, _same, meaning.scatter)
 
 # ---- several results
-LIBRARY_CALL = _row("library", -1, LIBRARY)      # attrs (routine, arguments): dtype and shape are tuples
-GET = _row("get", 1, OTHER)                      # attrs (i,): result i of a multi-output node
+LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library)  # attrs (routine, arguments): dtype and shape are tuples
+GET = _row("get", 1, OTHER, None, meaning.get)  # attrs (i,): result i of a multi-output node

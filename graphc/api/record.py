@@ -1,0 +1,381 @@
+"""The recording layer: every API function ends here, and nothing here computes.
+
+A call checks its operands (dtypes, shapes, devices: so that a mistake is reported at the call), inserts the casts of
+NumPy 2 promotion, notes the user's site and makes one node. Elementwise operations broadcast implicitly: their sources
+keep their own shapes, a scalar constant keeps shape ().
+"""
+from __future__ import annotations
+
+import operator
+from math import prod
+
+import numpy as np
+
+from graphc import driver
+from graphc.errors import AxisError, BackendError, DTypeError, GraphcError, ShapeError, user_site
+from graphc.ir import dtype as dtypes
+from graphc.ir import ops
+from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
+from graphc.ir.node import Node, buffer, const, make
+from graphc.ir.ops import Op
+from graphc.tensor import Tensor
+
+# `user_site(2)` below: a record function and the API function that called it lie between user_site and the user. A
+# composite adds frames, which user_site then skips one by one.
+
+_blank = object.__new__
+
+
+def wrap(node: Node) -> Tensor:
+    """A new handle on a node."""
+    tensor = _blank(Tensor)
+    tensor.node = node
+    return tensor
+
+
+# ------------------------------------------------------------------------------------------------------ into tensors
+
+_PYTHON_SCALARS = frozenset((bool, int, float, complex))
+_BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dtypes.ALL if d.kind in "iu"}
+_zeros: dict[tuple, Node] = {}
+
+
+def scalar(value, dtype: DType, name: str) -> Node:
+    """A constant node. A Python integer that the dtype can't hold raises OverflowError, as in NumPy."""
+    if value.__class__ is int:
+        if dtype.kind in "iu":
+            low, high = _BOUNDS[dtype]
+            if not low <= value <= high:
+                raise IntegerOverflow(f"the integer {value} does not fit {dtype}", op=name,
+                                      fix=f"cast the tensor first, e.g. x.astype({_smallest_int(value)!r})")
+        elif dtype.kind in "fc":
+            value = float(value)
+    elif value.__class__ is float and not -6e4 < value < 6e4:
+        with np.errstate(over="ignore"):  # 1e300 as float32 is inf, silently
+            return const(value, dtype)
+    if value == 0 and value.__class__ is int:  # node.const keeps no zeros, because 0.0 == -0.0
+        node = _zeros.get(dtype)
+        if node is None:
+            node = _zeros[dtype] = const(value, dtype)
+        return node
+    return const(value, dtype)
+
+
+class IntegerOverflow(GraphcError, OverflowError):
+    """A Python integer that does not fit the dtype of the tensor beside it."""
+
+
+def _smallest_int(value: int) -> str:
+    fitting = [d.name for d in dtypes.ALL if d in _BOUNDS and _BOUNDS[d][0] <= value <= _BOUNDS[d][1]]
+    return fitting[0] if fitting else "float64"
+
+
+def as_tensor(x, like: Tensor | None = None, name: str = "asarray") -> Tensor:
+    """x as a Tensor. A Python number beside `like` takes its dtype weakly (NEP 50); arrays are copied, see asarray."""
+    if isinstance(x, Tensor):
+        return x
+    if x.__class__ in _PYTHON_SCALARS:
+        dtype = as_dtype(x.__class__) if like is None else of_scalar(x, like.node.dtype)
+        return wrap(scalar(x, dtype, name))
+    if isinstance(x, np.generic):
+        return wrap(const(x, numpy_dtype(x.dtype, name)))
+    return from_numpy(to_array(x, name), name=name)
+
+
+def to_array(x, name: str = "asarray") -> np.ndarray:
+    """Anything array-like as a NumPy array of a dtype that graphc has."""
+    if isinstance(x, np.ndarray):
+        return x
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        return np.from_dlpack(x)
+    try:
+        array = np.asarray(_nested(x))
+    except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
+        raise DTypeError(f"{type(x).__name__} can't become a tensor: {error}", op=name) from None
+    if array.dtype == object:
+        raise DTypeError(f"{type(x).__name__} can't become a tensor: its elements are not numbers", op=name,
+                         fix="pass numbers, nested lists of numbers, or an array")
+    if not array.size and array.dtype == np.float64:
+        return array.astype(dtypes.default_float().numpy)
+    return array
+
+
+def _nested(x):
+    """Lists that hold tensors: their values, because NumPy would ask them element by element."""
+    if isinstance(x, (list, tuple)):
+        return [_nested(item) for item in x]
+    return x.numpy() if isinstance(x, Tensor) else x
+
+
+def numpy_dtype(dtype: np.dtype, name: str) -> DType:
+    found = _FROM_NUMPY.get(dtype) or _FROM_NUMPY.get(dtype.newbyteorder("="))
+    if found is None:
+        raise DTypeError(f"arrays of {dtype} are not supported", op=name,
+                         fix="convert it first; graphc has " + ", ".join(d.name for d in dtypes.ALL))
+    return found
+
+
+_FROM_NUMPY = {d.numpy: d for d in dtypes.ALL}
+
+
+def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | None = None, device: str | None = None,
+               name: str = "asarray") -> Tensor:
+    """A leaf over a NumPy array.
+
+    copy=None: copies a writable array now, aliases a read-only contiguous one. copy=False: aliases, or raises
+    ValueError where that is impossible. copy=True: copies.
+    """
+    source = numpy_dtype(array.dtype, name)
+    dtype = dtype or source
+    alias = dtype is source and array.dtype.isnative and array.flags.c_contiguous
+    if copy is False and not alias:
+        raise ShapeError("a copy is needed: the array is not contiguous or has another dtype", op=name,
+                         fix="leave copy=None, or pass np.ascontiguousarray(a)")
+    if copy is False or (copy is None and alias and not array.flags.writeable):
+        copy = False
+    else:
+        copy = True
+        if not alias:
+            with np.errstate(all="ignore"):
+                array, copy = np.array(array, dtype=dtype.numpy, order="C"), False
+    device = device or driver.default_device()
+    return wrap(buffer(dtype, array.shape, driver.from_numpy(array, device, copy=copy), device, user_site(2)))
+
+
+# -------------------------------------------------------------------------------------------------------- elementwise
+
+# What a binary op does with two dtypes: (the dtype both are cast to, the dtype of the result). Filled at first use.
+_BINARY: dict[tuple[Op, DType, DType], tuple[DType, DType]] = {}
+_UNARY: dict[tuple[Op, DType], DType] = {}
+
+
+def binary(op: Op, a, b, name: str) -> Tensor:
+    """Record an elementwise op of two operands; at least one is a Tensor, the other may be anything array-like."""
+    if a.__class__ is Tensor:
+        na = a.node
+        if b.__class__ is Tensor:
+            nb = b.node
+        elif b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
+            nb = scalar(b, na.dtype, name)
+        else:
+            nb = as_tensor(b, a, name).node
+    else:
+        na, nb = operands(a, b, name)
+    common, result = _BINARY.get((op, na.dtype, nb.dtype)) or _plan_binary(op, na.dtype, nb.dtype, name)
+    if na.dtype is not common:
+        na = _cast(na, common)
+    if nb.dtype is not common:
+        nb = _cast(nb, common)
+    shape = na.shape
+    if nb.shape != shape and nb.shape:
+        shape = broadcast_shapes(name, shape, nb.shape)
+    device = na.device
+    if nb.device is not device:
+        device = common_device(name, na, nb)
+    return wrap(make(op, result, shape, (na, nb), (), device=device, site=user_site(2)))
+
+
+def operands(a, b, name: str) -> tuple[Node, Node]:
+    """Two operands of which any may be a Python number, taken weakly beside the other."""
+    if a.__class__ in _PYTHON_SCALARS and b.__class__ not in _PYTHON_SCALARS:
+        b = as_tensor(b, None, name)
+        return as_tensor(a, b, name).node, b.node
+    a = as_tensor(a, None, name)
+    return a.node, as_tensor(b, a, name).node
+
+
+def _plan_binary(op: Op, a: DType, b: DType, name: str) -> tuple[DType, DType]:
+    common = promote(a, b)
+    check_dtype(op, common, name)
+    plan = _BINARY[op, a, b] = common, op.result(common, common)
+    return plan
+
+
+def check_dtype(op: Op, dtype: DType, name: str) -> None:
+    if dtype.kind not in op.dtypes:
+        kinds = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "real floating", "c": "complex"}
+        raise DTypeError(f"{dtype} is not supported", op=name,
+                         fix="use a dtype of kind " + ", ".join(kinds[k] for k in op.dtypes))
+
+
+def unary(op: Op, x, name: str) -> Tensor:
+    """Record an elementwise op of one operand."""
+    node = x.node if x.__class__ is Tensor else as_tensor(x, None, name).node
+    result = _UNARY.get((op, node.dtype))
+    if result is None:
+        check_dtype(op, node.dtype, name)
+        result = _UNARY[op, node.dtype] = op.result(node.dtype)
+    return wrap(make(op, result, node.shape, (node,), (), device=node.device, site=user_site(2)))
+
+
+def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
+    """Record an elementwise op of any number of Tensors that have the right dtypes already (WHERE, THREEFRY, ...)."""
+    nodes = tuple(t.node for t in tensors)
+    shape = broadcast_shapes(name, *(n.shape for n in nodes))
+    dtype = dtype or op.result(*(n.dtype for n in nodes))
+    return wrap(make(op, dtype, shape, nodes, attrs, device=common_device(name, *nodes), site=user_site(2)))
+
+
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """x in another dtype; x itself where it has it already."""
+    return x if x.node.dtype is dtype else wrap(_cast(x.node, dtype))
+
+
+def _cast(node: Node, dtype: DType) -> Node:
+    return make(ops.CAST, dtype, node.shape, (node,), (), device=node.device, site=user_site(3))
+
+
+def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to. Raises ShapeError, which names the op and every shape."""
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, n in enumerate(shape, ndim - len(shape)):
+            if n != 1:
+                if result[i] != 1 and result[i] != n:
+                    raise ShapeError(f"shapes {_list(shapes)} do not broadcast: {result[i]} is not {n}", op=name,
+                                     fix="sizes along an axis, counted from the right, must be equal or 1")
+                result[i] = n
+    return tuple(result)
+
+
+def _list(shapes) -> str:
+    return " and ".join(map(str, shapes)) if len(shapes) < 3 else ", ".join(map(str, shapes))
+
+
+def common_device(name: str, *nodes: Node) -> str | None:
+    """The device of the sources; None if all are constants. Mixing raises."""
+    devices = {n.device for n in nodes if n.device is not None}
+    if len(devices) > 1:
+        raise BackendError(f"operands are on different devices: {', '.join(sorted(devices))}", op=name,
+                           fix=f"move one, e.g. x.to({min(devices)!r})")
+    return devices.pop() if devices else None
+
+
+def to_device(x: Tensor, device: str) -> Tensor:
+    """x on a device: the move is a realized copy through the host."""
+    if x.node.device is None or x.node.device == device:
+        return x
+    return from_numpy(x.numpy(), device=device, name="to")
+
+
+# ----------------------------------------------------------------------------------------------------------- movement
+
+def movement(op: Op, x: Tensor, shape: tuple[int, ...], attrs: tuple = ()) -> Tensor:
+    """Record a movement op. A reshape, permute, expand or slice that changes nothing gives x itself."""
+    node = x.node
+    if shape == node.shape and _changes_nothing(op, attrs):
+        return x
+    return wrap(make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2)))
+
+
+def _changes_nothing(op: Op, attrs: tuple) -> bool:
+    """Of a movement op whose result has the shape of its source."""
+    if op is ops.RESHAPE or op is ops.EXPAND:
+        return True
+    if op is ops.PERMUTE:
+        return attrs[0] == tuple(range(len(attrs[0])))
+    return op is ops.SLICE and not any(attrs[0]) and all(step == 1 for step in attrs[1])
+
+
+def reshape_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """RESHAPE to a shape of the same size, already checked."""
+    return movement(ops.RESHAPE, x, shape)
+
+
+def expand_to(x: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
+    """x broadcast to exactly this shape. Raises ShapeError."""
+    if x.shape == shape:
+        return x
+    if broadcast_shapes(name, x.shape, shape) != shape:
+        raise ShapeError(f"shape {x.shape} does not broadcast to {shape}", op=name)
+    x = reshape_to(x, (1,) * (len(shape) - x.ndim) + x.shape)
+    return movement(ops.EXPAND, x, shape)
+
+
+# --------------------------------------------------------------------------------------------------------- reductions
+
+def normalize_axis(axis, ndim: int, name: str) -> int:
+    """An axis as 0 .. ndim-1. Raises AxisError."""
+    try:
+        index = operator.index(axis)
+    except TypeError:
+        raise DTypeError(f"axis must be an integer, not {axis!r}", op=name) from None
+    if not -ndim <= index < ndim:
+        raise AxisError(f"axis {index} is out of range for an array of {ndim} dimensions", op=name,
+                        fix=f"use {-ndim} to {ndim - 1}" if ndim else "a 0-d array has no axes: leave axis=None")
+    return index + ndim if index < 0 else index
+
+
+def normalize_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
+    """None, an axis or several as a sorted tuple. Raises AxisError, also for an axis given twice."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        return (normalize_axis(axis, ndim, name),)
+    axes = sorted(normalize_axis(a, ndim, name) for a in axis)
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"an axis is given twice in {tuple(axis)}", op=name)
+    return tuple(axes)
+
+
+def _runs(axes: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Sorted axes as half-open runs of adjacent ones."""
+    runs: list[tuple[int, int]] = []
+    for axis in axes:
+        if runs and runs[-1][1] == axis:
+            runs[-1] = runs[-1][0], axis + 1
+        else:
+            runs.append((axis, axis + 1))
+    return runs
+
+
+_NO_IDENTITY = frozenset((ops.MAX, ops.MIN))
+_WIDENING = frozenset((ops.SUM, ops.PROD))
+
+
+def reduce(op: Op, x, axis=None, keepdims: bool = False, dtype=None, name: str | None = None) -> Tensor:
+    """Record a reduction over one axis, several or (None) all of them.
+
+    Adjacent axes are first made one by a reshape; of several such runs the last goes first. Sums and products of bool
+    and integers narrower than 64 bits are carried in int64 or uint64, as in NumPy, unless dtype is given.
+    """
+    name = name or op.name
+    x = as_tensor(x, None, name)
+    axes = normalize_axes(axis, x.ndim, name)
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    if op in _NO_IDENTITY and any(x.shape[i] == 0 for i in axes):
+        raise ShapeError(f"zero elements along the reduced axes of shape {x.shape} have no {op.name}", op=name)
+    if dtype is not None:
+        x = cast(x, as_dtype(dtype))
+    elif op in _WIDENING and x.dtype.kind in "biu":
+        x = cast(x, dtypes.uint64 if x.dtype.kind == "u" else dtypes.int64)
+    check_dtype(op, x.dtype, name)
+    result = x.dtype
+    runs = _runs(axes)
+    if len(runs) > 1:
+        x = cast(x, result.accumulator)  # so that the partial results are not rounded
+        if op is ops.M2:  # deviations from one mean: the runs can't be reduced one after the other
+            x, runs = _gather_axes(x, axes)
+    for start, stop in reversed(runs):
+        x = _reduce_run(op, x, start, stop)
+    x = cast(x, result)
+    if keepdims:
+        return reshape_to(x, kept)
+    return x
+
+
+def _reduce_run(op: Op, x: Tensor, start: int, stop: int) -> Tensor:
+    if stop - start != 1:
+        x = reshape_to(x, x.shape[:start] + (prod(x.shape[start:stop]),) + x.shape[stop:])
+    node = x.node
+    order = "inner" if start == len(node.shape) - 1 else "outer"
+    shape = node.shape[:start] + node.shape[start + 1:]
+    return wrap(make(op, node.dtype, shape, (node,), (start, order), device=node.device, site=user_site(3)))
+
+
+def _gather_axes(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, list[tuple[int, int]]]:
+    """x with these axes moved to the end, and the run they form there."""
+    order = tuple(i for i in range(x.ndim) if i not in axes) + axes
+    x = movement(ops.PERMUTE, x, tuple(x.shape[i] for i in order), (order,))
+    return x, [(x.ndim - len(axes), x.ndim)]

@@ -1,0 +1,187 @@
+"""The NumPy meaning of the primitives that are not simply a ufunc. The op table refers to these.
+
+Every meaning is called as `meaning(attrs, dtype, shape, *arrays)`, with the dtype and shape of the result, and returns
+an array of them. An elementwise meaning may return what broadcasts to the shape.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from graphc.ir.dtype import DType
+
+
+class BadIndex(IndexError):
+    """An index outside its axis. The caller knows the node and turns it into IndexOutOfRange with the user's line."""
+
+    def __init__(self, index: int, size: int):
+        super().__init__(index, size)
+        self.index = index
+        self.size = size
+
+
+def _carried(dtype: DType, *arrays: np.ndarray) -> list[np.ndarray]:
+    """The arrays in the dtype in which sums of this dtype are carried (float32 for float16 and bfloat16)."""
+    return [a.astype(dtype.accumulator.numpy, copy=False) for a in arrays]
+
+
+# ---------------------------------------------------------------------------------------------------- elementwise
+
+def cast(attrs, dtype, shape, x):
+    if x.dtype.kind == "c" and dtype.kind not in "bc":
+        x = x.real
+    with np.errstate(all="ignore"):
+        return x.astype(dtype.numpy)
+
+
+def bitcast(attrs, dtype, shape, x):
+    return np.ascontiguousarray(x).view(dtype.numpy).reshape(shape)
+
+
+def check_index(attrs, dtype, shape, index):
+    n = attrs[0]
+    bad = (index < -n) | (index >= n) if index.dtype.kind == "i" else index >= n
+    if bad.any():
+        raise BadIndex(int(index[bad].flat[0]) if index.ndim else int(index), n)
+    return np.where(index < 0, index + index.dtype.type(n), index) if index.dtype.kind == "i" else index
+
+
+def make_complex(attrs, dtype, shape, real, imag):
+    out = np.empty(shape, dtype.numpy)
+    out.real, out.imag = real, imag
+    return out
+
+
+def power(attrs, dtype, shape, base, exponent):
+    """As NumPy, but an integer to a negative integer, which NumPy refuses, is the truncated reciprocal power."""
+    with np.errstate(all="ignore"):
+        if dtype.kind != "i":
+            return np.power(base, exponent)
+        result = np.power(base, np.maximum(exponent, 0))
+        odd = (exponent & 1).astype(bool)
+        small = np.where(base == -1, np.where(odd, -1, 1), base == 1).astype(dtype.numpy)
+        return np.where(exponent < 0, small, result)
+
+
+_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+
+
+def threefry(attrs, dtype, shape, key, counter):
+    """Threefry-2x32 with 20 rounds. Word 0 of key, counter and result is the low half of the uint64.
+
+    Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011.
+    """
+    key, counter = np.broadcast_arrays(np.atleast_1d(key), np.atleast_1d(counter))
+    keys = [key.astype(np.uint32), (key >> np.uint64(32)).astype(np.uint32)]
+    keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
+    a = counter.astype(np.uint32) + keys[0]
+    b = (counter >> np.uint64(32)).astype(np.uint32) + keys[1]
+    for i in range(20):
+        turn = _ROTATIONS[i % 8]
+        a = a + b
+        b = ((b << np.uint32(turn)) | (b >> np.uint32(32 - turn))) ^ a
+        if i % 4 == 3:
+            step = i // 4 + 1
+            a = a + keys[step % 3]
+            b = b + keys[(step + 1) % 3] + np.uint32(step)
+    return (a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))).reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------------------- movement
+
+def region(starts: tuple, steps: tuple, shape: tuple) -> tuple[slice, ...]:
+    """The elements start + i * step, i < n, of each axis as slices."""
+    slices = []
+    for start, step, n in zip(starts, steps, shape, strict=True):
+        if n == 0:
+            slices.append(slice(0, 0))
+            continue
+        stop = start + n * step
+        slices.append(slice(start, None if stop < 0 else stop, step) if n > 1 else slice(start, start + 1))
+    return tuple(slices)
+
+
+def strided_slice(attrs, dtype, shape, x):
+    return x[region(attrs[0], attrs[1], shape)]
+
+
+def pad(attrs, dtype, shape, x):
+    befores, fill = attrs
+    out = np.full(shape, np.frombuffer(fill, dtype.numpy)[0], dtype.numpy)
+    inside, source = [], []
+    for before, n, size in zip(befores, x.shape, shape, strict=True):
+        start, stop = max(before, 0), max(min(before + n, size), 0)
+        inside.append(slice(start, max(start, stop)))
+        source.append(slice(start - before, max(start, stop) - before))
+    out[tuple(inside)] = x[tuple(source)]
+    return out
+
+
+def window(attrs, dtype, shape, x):
+    axis, stride, dilation = attrs
+    count, size = shape[axis:axis + 2]
+    return np.take(x, np.arange(count)[:, None] * stride + np.arange(size) * dilation, axis)
+
+
+# ------------------------------------------------------------------------------------- reductions, scans, contraction
+
+def reduction(ufunc: np.ufunc) -> Callable:
+    def meaning(attrs, dtype, shape, x):
+        # Along contiguous memory NumPy adds pairwise; along other axes it adds one after the other.
+        rows, = _carried(dtype, np.ascontiguousarray(np.moveaxis(x, attrs[0], -1)))
+        with np.errstate(all="ignore"):
+            return ufunc.reduce(rows, axis=-1, dtype=rows.dtype).astype(dtype.numpy)
+    return meaning
+
+
+def m2(attrs, dtype, shape, x):
+    rows, = _carried(dtype, np.ascontiguousarray(np.moveaxis(x, attrs[0], -1)))
+    if not rows.shape[-1]:
+        return np.zeros(shape, dtype.numpy)
+    with np.errstate(all="ignore"):
+        return np.square(rows - rows.mean(-1, keepdims=True)).sum(-1).astype(dtype.numpy)
+
+
+def scan(ufunc: np.ufunc) -> Callable:
+    def meaning(attrs, dtype, shape, x):
+        x, = _carried(dtype, x)
+        with np.errstate(all="ignore"):
+            return ufunc.accumulate(x, axis=attrs[0], dtype=x.dtype).astype(dtype.numpy)
+    return meaning
+
+
+def dot(attrs, dtype, shape, a, b):
+    with np.errstate(all="ignore"):
+        return np.matmul(*_carried(dtype, a, b)).astype(dtype.numpy)
+
+
+# --------------------------------------------------------------------------------------------------------- scatter
+
+def update(attrs, dtype, shape, base, value):
+    out = base.copy()
+    out[region(attrs[0], attrs[1], value.shape)] = value
+    return out
+
+
+def scatter(attrs, dtype, shape, base, index, values):
+    out = base.copy()
+    with np.errstate(all="ignore"):
+        if attrs[0] == "add":
+            np.add.at(out, index, values)
+        else:
+            out[index] = values
+    return out
+
+
+# --------------------------------------------------------------------------------------------- several results
+
+def get(attrs, dtype, shape, results):
+    return results[attrs[0]]
+
+
+def library(attrs, dtypes, shapes, *arrays):
+    """The results of the named routine as a tuple; attrs are (routine, arguments)."""
+    from graphc.ir.routines import run_routine
+
+    return run_routine(attrs[0], attrs[1], arrays)

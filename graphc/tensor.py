@@ -1,0 +1,274 @@
+"""Tensor: a handle on a node of the graph.
+
+A Tensor has one slot of weight, `node`. Operations make new nodes and wrap them; nothing runs. Assignment
+(`x[i] = v`, `x += 1`, `x.assign(z)`) makes a new node and rebinds the slot, so whatever was made from the old node
+still sees the old values.
+
+The operators and the NumPy/PyTorch methods are the API functions themselves, attached by the tables of
+graphc/api/methods.py; this file holds what is special to the handle: construction, conversion to Python and NumPy,
+and printing.
+"""
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from graphc.errors import DTypeError, ShapeError, TruthValueError
+from graphc.ir import dtype as dtypes
+from graphc.ir.dtype import DType
+from graphc.ir.node import Node, const_value
+from graphc.ir.ops import CONST, EXPAND, PERMUTE, RESHAPE, SLICE
+
+_VIEWS = frozenset((RESHAPE, PERMUTE, EXPAND, SLICE))
+
+
+def host_view(node: Node) -> np.ndarray | None:
+    """The values of a node as a NumPy view of memory that exists already, or None where that needs a computation.
+
+    Follows reshape, permute, expand and slice down to a realized leaf or a constant. The result shares its memory.
+    """
+    path = []
+    while node.value is None and node.op in _VIEWS:
+        path.append(node)
+        node = node.srcs[0]
+    if node.value is not None:
+        array = node.value.view(node.dtype, node.shape)
+    elif node.op is CONST:
+        array = np.asarray(const_value(node))
+    else:
+        return None
+    for view in reversed(path):
+        if view.op is RESHAPE:
+            try:
+                array = np.reshape(array, view.shape, copy=False)
+            except ValueError:  # the strides don't allow it
+                return None
+        else:
+            array = view.op.numpy(view.attrs, view.dtype, view.shape, array)
+    return array
+
+
+class Tensor:
+    """A lazy array: shape, dtype and how to compute it.
+
+    `Tensor(obj, dtype=None, device=None, copy=None)` is `graphc.asarray`.
+
+    >>> import graphc as gc
+    >>> t = gc.Tensor([1, 2, 3]) * 2
+    >>> t.shape, t.dtype
+    ((3,), graphc.int64)
+    >>> t.tolist()
+    [2, 4, 6]
+    """
+
+    __slots__ = ("node", "__weakref__")
+
+    node: Node
+
+    # NumPy must not take `array + tensor` apart element by element: it leaves the operation to Tensor.__radd__.
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+
+    def __init__(self, obj, dtype=None, device=None, copy=None):
+        from graphc.api.creation import asarray
+        self.node = asarray(obj, dtype=dtype, device=device, copy=copy).node
+
+    # ---- what is known without computing
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.node.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.node.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.node.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.node.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.node.nbytes
+
+    @property
+    def device(self) -> str:
+        """Where the values live or will live. A constant is at home on every device and reports the default one."""
+        if self.node.device is None:
+            from graphc import driver
+            return driver.default_device()
+        return self.node.device
+
+    def __len__(self) -> int:
+        if not self.node.shape:
+            raise DTypeError("len() of a 0-d tensor", op="len", fix="use t.size")
+        return self.node.shape[0]
+
+    def __iter__(self):
+        """Rows along axis 0. Iterating realizes nothing: each row is a view."""
+        if not self.node.shape:
+            raise DTypeError("a 0-d tensor can't be iterated over", op="iter", fix="use t.item()")
+        return (self[i] for i in range(self.node.shape[0]))
+
+    __hash__ = object.__hash__  # == is elementwise; a handle is itself, so that it can be a key
+
+    # ---- values: these realize
+
+    def realize(self) -> Tensor:
+        """Compute the values now, unless they exist. Returns the tensor itself."""
+        if self.node.value is None:
+            from graphc import driver
+            driver.realize((self.node,))
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """The values as a read-only NumPy array without a copy; realizes if needed.
+
+        A reshape, transpose or slice of realized values is read in place and launches nothing.
+
+        >>> import graphc as gc
+        >>> gc.arange(3).numpy()
+        array([0, 1, 2])
+        """
+        array = host_view(self.node)
+        if array is None:
+            from graphc import driver
+            driver.realize((self.node,))
+            array = host_view(self.node)
+        if array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"a {array.dtype} tensor can't be seen as {np.dtype(dtype)} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def item(self):
+        """The only element as a Python number. Raises ShapeError if there are more, or none."""
+        return self._scalar("item").item()
+
+    def tolist(self):
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def _scalar(self, name: str) -> np.ndarray:
+        if self.size != 1:
+            raise ShapeError(f"a tensor of shape {self.shape} is not one number", op=name,
+                             fix="index one element, or reduce it first, e.g. t.sum()")
+        return self.numpy().reshape(())
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if self.node.dtype.kind not in "iu":
+            raise DTypeError(f"a {self.dtype} tensor can't be an index", op="index", fix="use an integer dtype")
+        return operator.index(self._scalar("index").item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise TruthValueError(f"the truth value of a tensor of shape {self.shape} is ambiguous", op="bool",
+                                  fix="use t.any() or t.all()")
+        return bool(self._scalar("bool"))
+
+    # ---- handle
+
+    def assign(self, value) -> Tensor:
+        """Let this handle stand for `value`, which is broadcast to its shape and cast to its dtype.
+
+        What was computed from the old value still sees the old value. Returns the tensor itself.
+
+        >>> import graphc as gc
+        >>> x = gc.zeros(2)
+        >>> y = x + 1
+        >>> x.assign([5.0, 6.0]).tolist(), y.tolist()
+        ([5.0, 6.0], [1.0, 1.0])
+        """
+        from graphc.api.record import as_tensor, cast, expand_to
+        value = cast(as_tensor(value, like=self), self.dtype)
+        self.node = expand_to(value, self.shape, "assign").node
+        return self
+
+    def to(self, device: str) -> Tensor:
+        """This tensor on another device; itself where it is there already."""
+        from graphc.api.record import to_device
+        return to_device(self, device)
+
+    def to_device(self, device: str, /, *, stream=None) -> Tensor:
+        """As `to`, by its name in the Array API. Streams are not offered."""
+        if stream is not None:
+            raise ValueError("graphc has no streams: leave stream=None")
+        return self.to(device)
+
+    # ---- interchange
+
+    def __array_namespace__(self, *, api_version: str | None = None):
+        import graphc
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"Array API version {api_version!r} is unknown; use {graphc.__array_api_version__!r}")
+        return graphc
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A DLPack capsule that shares the (read-only) values, or a copy of them."""
+        array = self.numpy()
+        if copy or max_version is None or max_version[0] < 1:
+            # Before DLPack 1.0 a capsule could not say that it is read-only, and NumPy refuses to make one.
+            array = array.copy()
+        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU: the capsule is always made from host memory
+
+    def __reduce__(self):
+        return _from_pickle, (np.array(self.numpy()), self.dtype)
+
+    def __copy__(self) -> Tensor:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo) -> Tensor:
+        """A new handle on the same node: values never change, so there is nothing to copy."""
+        from graphc.api.record import wrap
+        return wrap(self.node)
+
+    # ---- printing: shows values, so it realizes
+
+    def __repr__(self) -> str:
+        body = np.array2string(_printable(self), separator=", ", prefix="Tensor(")
+        return f"Tensor({body}, dtype={self.dtype})" if self.size else f"Tensor([], shape={self.shape}, dtype={self.dtype})"
+
+    def __str__(self) -> str:
+        return str(_printable(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+
+def _printable(tensor: Tensor) -> np.ndarray:
+    array = tensor.numpy()
+    return array.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else array
+
+
+def _from_pickle(array: np.ndarray, dtype: DType) -> Tensor:
+    array.flags.writeable = False
+    return Tensor(array, dtype=dtype)
