@@ -1,4 +1,4 @@
-"""Library routines: sorting, linear algebra, Fourier transforms. One table for the front end, the reference, the runtime.
+"""Library routines: sorting, linear algebra, Fourier transforms. One table for front end, reference and runtime.
 
 A `LIBRARY_CALL` node has attrs (routine, arguments), where `arguments` is a tuple of plain values, and reads its
 results through GET. Its row here gives

@@ -1,0 +1,54 @@
+"""Axes and shapes as users write them: axes in a given order, sizes, -1 in a shape. Shared by the API families."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+
+from graphc.api.record import normalize_axis
+from graphc.errors import AxisError, DTypeError, ShapeError
+
+
+def an_int(value, name: str, what: str) -> int:
+    """`value` as an int, or a DTypeError that says what was expected to be one."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DTypeError(f"{what} must be an integer, not {value!r}", op=name) from None
+
+
+def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
+    """`axis` (None: all; an int; a sequence) as a tuple of axes counted from 0, in the order given."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, Sequence):
+        return (normalize_axis(axis, ndim, name),)
+    found = tuple(normalize_axis(a, ndim, name) for a in axis)
+    if len(set(found)) != len(found):
+        raise AxisError(f"an axis is given twice in {tuple(axis)}", op=name)
+    return found
+
+
+def _sizes(shape, name: str) -> tuple[int, ...]:
+    return tuple(an_int(n, name, "a size") for n in (shape if isinstance(shape, Sequence) else (shape,)))
+
+
+def a_shape(shape, name: str) -> tuple[int, ...]:
+    """An int or a sequence of ints as a shape. Raises ShapeError for a negative size."""
+    found = _sizes(shape, name)
+    if any(n < 0 for n in found):
+        raise ShapeError(f"negative size in shape {found}", op=name)
+    return found
+
+
+def filled_in(shape, old: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """The shape to which an array of shape `old` is reshaped: one -1 stands for whatever fits. Raises ShapeError."""
+    new, size = _sizes(shape, name), prod(old)
+    if new.count(-1) == 1:
+        rest = -prod(new)
+        if rest > 0 and size % rest == 0:
+            return tuple(size // rest if n == -1 else n for n in new)
+    elif min(new, default=0) >= 0 and prod(new) == size:
+        return new
+    raise ShapeError(f"an array of shape {old} and size {size} has no shape {new}", op=name,
+                     fix="the product of the sizes must stay the same; at most one of them is -1")

@@ -1,0 +1,573 @@
+"""Functions that move elements and compute nothing: reshape, transpose, concat, pad, windows, ...
+
+All of them are recorded as movement nodes, which are pulled through to the loads of whatever reads them: none copies by
+itself. A movement that changes nothing returns its argument.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphc.api import record
+from graphc.api.axes import a_shape, an_int, filled_in, ordered_axes
+from graphc.api.record import as_tensor, cast, common_device, movement, normalize_axis, wrap
+from graphc.errors import AxisError, DTypeError, ShapeError, user_site
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import make
+
+# ---------------------------------------------------------------------------------------------------------- primitives
+
+
+def reshape(x, /, shape, *, copy: bool | None = None):
+    """The same elements, in row-major order, under another shape; one size may be -1.
+
+    copy: taken for compatibility. A graphc tensor is never changed by writing to another one, so whether memory is
+    shared cannot be seen.
+
+    Raises ShapeError (a ValueError) if the number of elements differs.
+
+    >>> import graphc as gc
+    >>> gc.reshape(gc.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    x = as_tensor(x)
+    return _reshape(x, filled_in(shape, x.shape, "reshape"))
+
+
+_reshape = record.reshape_to
+
+
+def permute_dims(x, /, axes: Sequence[int]):
+    """The axes in another order: axis i of the result is axis axes[i] of x.
+
+    Raises AxisError if `axes` does not name every axis once.
+
+    >>> import graphc as gc
+    >>> gc.permute_dims(gc.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    x = as_tensor(x)
+    order = ordered_axes(tuple(axes), x.ndim, "permute_dims")
+    if len(order) != x.ndim:
+        raise AxisError(f"axes {tuple(axes)} do not name each of the {x.ndim} axes of shape {x.shape}",
+                        op="permute_dims")
+    return _permute(x, order)
+
+
+def _permute(x, axes: tuple[int, ...]):
+    return movement(ops.PERMUTE, x, tuple(x.shape[a] for a in axes), (axes,))
+
+
+def broadcast_to(x, /, shape):
+    """x repeated along axes of size 1, and along new axes in front, until it has `shape`.
+
+    Raises ShapeError if x does not broadcast to it.
+
+    >>> import graphc as gc
+    >>> gc.broadcast_to(gc.asarray([1, 2]), (3, 2)).sum(axis=0).tolist()
+    [3, 6]
+    """
+    return record.expand_to(as_tensor(x), a_shape(shape, "broadcast_to"), "broadcast_to")
+
+
+def _expand(x, shape: tuple[int, ...]):
+    """As broadcast_to, for a shape known to fit."""
+    return record.expand_to(x, shape, "broadcast_to")
+
+
+def slice_axis(x, axis: int, start: int, length: int, step: int = 1):
+    """`length` elements of one axis, from `start` by `step`. The caller has checked that they exist."""
+    if length == x.shape[axis] and (length == 0 or (start == 0 and step == 1)):
+        return x
+    starts, steps = [0] * x.ndim, [1] * x.ndim
+    # The start of an empty slice is not read: one form for all of them.
+    starts[axis], steps[axis] = (start, step if length > 1 else 1) if length else (0, 1)
+    return movement(ops.SLICE, x, _with(x.shape, axis, length), (tuple(starts), tuple(steps)))
+
+
+def _with(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1:])
+
+
+# ------------------------------------------------------------------------------------------------------- axes and ranks
+
+
+def ravel(x, /):
+    """x in one dimension, in row-major order."""
+    x = as_tensor(x)
+    return _reshape(x, (x.size,))
+
+
+flatten = ravel
+
+
+def transpose(x, /, axes: Sequence[int] | None = None):
+    """The axes in reverse order, or in the order given (NumPy's name for permute_dims).
+
+    >>> import graphc as gc
+    >>> gc.transpose(gc.zeros((2, 3))).shape
+    (3, 2)
+    """
+    x = as_tensor(x)
+    return _permute(x, tuple(reversed(range(x.ndim)))) if axes is None else permute_dims(x, axes)
+
+
+def matrix_transpose(x, /):
+    """The last two axes exchanged. Raises ShapeError for fewer than two axes."""
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"shape {x.shape} is not a stack of matrices", op="matrix_transpose")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(x, /, axis1: int, axis2: int):
+    """Two axes exchanged.
+
+    >>> import graphc as gc
+    >>> gc.swapaxes(gc.zeros((2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
+    x = as_tensor(x)
+    order = list(range(x.ndim))
+    i, j = normalize_axis(axis1, x.ndim, "swapaxes"), normalize_axis(axis2, x.ndim, "swapaxes")
+    order[i], order[j] = j, i
+    return _permute(x, tuple(order))
+
+
+def moveaxis(x, source, destination, /):
+    """The axes `source` moved to the places `destination`; the others keep their order.
+
+    >>> import graphc as gc
+    >>> gc.moveaxis(gc.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    x = as_tensor(x)
+    source = ordered_axes(source, x.ndim, "moveaxis")
+    destination = ordered_axes(destination, x.ndim, "moveaxis")
+    if len(source) != len(destination):
+        raise ShapeError(f"{len(source)} axes cannot move to {len(destination)} places", op="moveaxis")
+    order = [a for a in range(x.ndim) if a not in source]
+    for place, axis in sorted(zip(destination, source, strict=True)):
+        order.insert(place, axis)
+    return _permute(x, tuple(order))
+
+
+def expand_dims(x, /, axis: int | Sequence[int] = 0):
+    """New axes of size 1 at the places `axis` of the result.
+
+    >>> import graphc as gc
+    >>> gc.expand_dims(gc.zeros((2, 3)), axis=(0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    x = as_tensor(x)
+    count = len(axis) if isinstance(axis, Sequence) else 1
+    places = ordered_axes(axis, x.ndim + count, "expand_dims")
+    sizes = iter(x.shape)
+    return _reshape(x, tuple(1 if a in places else next(sizes) for a in range(x.ndim + count)))
+
+
+def squeeze(x, /, axis: int | Sequence[int] | None = None):
+    """x without axes of size 1: those named, or all. Raises ShapeError (a ValueError) if one has another size.
+
+    >>> import graphc as gc
+    >>> gc.squeeze(gc.zeros((1, 2, 1)), axis=0).shape
+    (2, 1)
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return _reshape(x, tuple(n for n in x.shape if n != 1))
+    places = ordered_axes(axis, x.ndim, "squeeze")
+    for a in places:
+        if x.shape[a] != 1:
+            raise ShapeError(f"axis {a} of shape {x.shape} has size {x.shape[a]}, not 1", op="squeeze")
+    return _reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in places))
+
+
+def atleast_1d(x, /):
+    """x with at least one axis."""
+    x = as_tensor(x)
+    return x if x.ndim else _reshape(x, (1,))
+
+
+def atleast_2d(x, /):
+    """x with at least two axes: a vector becomes one row."""
+    x = as_tensor(x)
+    return x if x.ndim >= 2 else _reshape(x, (1, x.size))
+
+
+def broadcast_arrays(*arrays) -> list:
+    """All arrays broadcast to their common shape.
+
+    >>> import graphc as gc
+    >>> [a.shape for a in gc.broadcast_arrays(gc.zeros((3, 1)), gc.zeros(4))]
+    [(3, 4), (3, 4)]
+    """
+    tensors = [as_tensor(x) for x in arrays]
+    shape = record.broadcast_shapes("broadcast_arrays", *(x.shape for x in tensors))
+    return [_expand(x, shape) for x in tensors]
+
+
+def broadcast_shapes(*shapes) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes broadcast. Raises ShapeError."""
+    return record.broadcast_shapes("broadcast_shapes", *(a_shape(s, "broadcast_shapes") for s in shapes))
+
+
+# ------------------------------------------------------------------------------------------------ joining and splitting
+
+
+def concat(arrays, /, *, axis: int | None = 0):
+    """The arrays one after the other along an existing axis (None: flattened first). Their dtypes are promoted.
+
+    Raises ShapeError (a ValueError) if there is no array, or if they differ in another axis.
+
+    >>> import graphc as gc
+    >>> gc.concat([gc.zeros((2, 3)), gc.ones((1, 3))]).shape
+    (3, 3)
+    """
+    tensors = [as_tensor(x) for x in arrays]
+    if not tensors:
+        raise ShapeError("there is no array to join", op="concat")
+    if axis is None:
+        tensors, axis = [ravel(x) for x in tensors], 0
+    first = tensors[0]
+    axis = normalize_axis(axis, first.ndim, "concat")
+    for x in tensors[1:]:
+        if x.ndim != first.ndim or _with(x.shape, axis, 0) != _with(first.shape, axis, 0):
+            raise ShapeError(f"shapes {first.shape} and {x.shape} differ in more than axis {axis}", op="concat")
+    return _concat(_promoted(tensors), axis)
+
+
+def _promoted(tensors: list) -> list:
+    common = tensors[0].dtype
+    for x in tensors[1:]:
+        common = dt.promote(common, x.dtype)
+    return [cast(x, common) for x in tensors]
+
+
+def _concat(tensors: list, axis: int):
+    parts = [x for x in tensors if x.shape[axis]] or tensors[:1]
+    if len(parts) == 1:
+        return parts[0]
+    nodes = tuple(x.node for x in parts)
+    shape = _with(parts[0].shape, axis, sum(x.shape[axis] for x in parts))
+    device = common_device("concat", *nodes)
+    return wrap(make(ops.CONCAT, nodes[0].dtype, shape, nodes, (axis,), device=device, site=user_site(2)))
+
+
+def concatenate(arrays, /, axis: int | None = 0):
+    """NumPy's name for concat.
+
+    >>> import graphc as gc
+    >>> gc.concatenate([gc.zeros(2), gc.ones(1)]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    return concat(arrays, axis=axis)
+
+
+def stack(arrays, /, *, axis: int = 0):
+    """Arrays of one shape side by side along a new axis. Raises ShapeError if the shapes differ.
+
+    >>> import graphc as gc
+    >>> gc.stack([gc.zeros(3), gc.ones(3)], axis=1).shape
+    (3, 2)
+    """
+    tensors = [as_tensor(x) for x in arrays]
+    if not tensors:
+        raise ShapeError("there is no array to join", op="stack")
+    for x in tensors[1:]:
+        if x.shape != tensors[0].shape:
+            raise ShapeError(f"shapes {tensors[0].shape} and {x.shape} differ", op="stack")
+    axis = normalize_axis(axis, tensors[0].ndim + 1, "stack")
+    return _concat([expand_dims(x, axis) for x in _promoted(tensors)], axis)
+
+
+def hstack(arrays, /):
+    """Arrays side by side: along axis 1, vectors along axis 0."""
+    tensors = [atleast_1d(x) for x in arrays]
+    return concat(tensors, axis=0 if tensors and tensors[0].ndim == 1 else 1)
+
+
+def vstack(arrays, /):
+    """Arrays one below the other: along axis 0, where a vector is one row."""
+    return concat([atleast_2d(x) for x in arrays], axis=0)
+
+
+def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
+    """Cut along an axis: into a number of parts of nearly equal size, the first ones larger, or at a sequence of places.
+
+    >>> import graphc as gc
+    >>> [p.shape for p in gc.array_split(gc.zeros(7), 3)]
+    [(3,), (2,), (2,)]
+    """
+    x = as_tensor(x)
+    axis = normalize_axis(axis, x.ndim, "split")
+    n = x.shape[axis]
+    if isinstance(indices_or_sections, Sequence | np.ndarray):
+        # Places are slice bounds: negative ones count from the end, and they need not rise.
+        places = [an_int(i, "split", "a place to cut") for i in indices_or_sections]
+        bounds = list(zip([0, *places], [*places, n], strict=True))
+        ranges = [range(*slice(a, b).indices(n)) for a, b in bounds]
+        return [slice_axis(x, axis, r.start, len(r)) for r in ranges]
+    parts = an_int(indices_or_sections, "split", "the number of parts")
+    if parts < 1:
+        raise ShapeError(f"cannot cut into {parts} parts", op="split")
+    each, larger = divmod(n, parts)
+    starts = [i * each + min(i, larger) for i in range(parts + 1)]
+    return [slice_axis(x, axis, a, b - a) for a, b in zip(starts, starts[1:], strict=False)]
+
+
+def split(x, /, indices_or_sections, axis: int = 0) -> list:
+    """As array_split, but a number of parts must divide the axis: otherwise ShapeError (a ValueError), as in NumPy.
+
+    >>> import graphc as gc
+    >>> [p.tolist() for p in gc.split(gc.arange(4), 2)]
+    [[0, 1], [2, 3]]
+    """
+    x = as_tensor(x)
+    if not isinstance(indices_or_sections, Sequence | np.ndarray):
+        n = x.shape[normalize_axis(axis, x.ndim, "split")]
+        parts = an_int(indices_or_sections, "split", "the number of parts")
+        if parts < 1 or n % parts:
+            raise ShapeError(f"axis {axis} of shape {x.shape} does not split into {parts} equal parts", op="split",
+                             fix="array_split takes unequal parts")
+    return array_split(x, indices_or_sections, axis)
+
+
+def unstack(x, /, *, axis: int = 0) -> tuple:
+    """The slices along an axis, which they lose.
+
+    >>> import graphc as gc
+    >>> [a.tolist() for a in gc.unstack(gc.asarray([[1, 2], [3, 4]]), axis=1)]
+    [[1, 3], [2, 4]]
+    """
+    x = as_tensor(x)
+    axis = normalize_axis(axis, x.ndim, "unstack")
+    rest = x.shape[:axis] + x.shape[axis + 1:]
+    return tuple(_reshape(slice_axis(x, axis, i, 1), rest) for i in range(x.shape[axis]))
+
+
+# ------------------------------------------------------------------------------------------------ reordering, repeating
+
+
+def flip(x, /, *, axis: int | Sequence[int] | None = None):
+    """The elements in reverse order along the axes given, or along all.
+
+    >>> import graphc as gc
+    >>> gc.flip(gc.arange(3)).tolist()
+    [2, 1, 0]
+    """
+    x = as_tensor(x)
+    for a in ordered_axes(axis, x.ndim, "flip"):
+        n = x.shape[a]
+        if n > 1:
+            x = slice_axis(x, a, n - 1, n, -1)
+    return x
+
+
+def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None):
+    """The elements moved on by `shift` places along each axis, the last ones coming round to the front.
+
+    axis None: over the flattened array. Several shifts belong to several axes; one alone serves all of the other.
+
+    >>> import graphc as gc
+    >>> gc.roll(gc.arange(5), 2).tolist()
+    [3, 4, 0, 1, 2]
+    """
+    x = as_tensor(x)
+    if axis is None:
+        if isinstance(shift, Sequence):
+            shift = sum(shift)
+        return _reshape(_roll(ravel(x), an_int(shift, "roll", "shift"), 0), x.shape)
+    axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,)
+    count = max(len(axes), len(shifts))
+    if {len(axes), len(shifts)} - {1, count}:
+        raise ShapeError(f"{len(shifts)} shifts do not belong to {len(axes)} axes", op="roll")
+    for a, s in zip(axes * (count // len(axes)), shifts * (count // len(shifts)), strict=True):
+        x = _roll(x, an_int(s, "roll", "shift"), normalize_axis(a, x.ndim, "roll"))
+    return x
+
+
+def _roll(x, shift: int, axis: int):
+    n = x.shape[axis]
+    cut = -shift % n if n else 0
+    if cut == 0:
+        return x
+    return _concat([slice_axis(x, axis, cut, n - cut), slice_axis(x, axis, 0, cut)], axis)
+
+
+def repeat(x, repeats, /, *, axis: int | None = None):
+    """Each element `repeats` times in a row along an axis (None: of the flattened array).
+
+    repeats: an int, or one count for each element of the axis. The size of the result depends on the counts, so counts
+    that are a tensor are realized here.
+
+    >>> import graphc as gc
+    >>> gc.repeat(gc.asarray([1, 2]), 2).tolist()
+    [1, 1, 2, 2]
+    >>> gc.repeat(gc.asarray([1, 2]), [1, 3]).tolist()
+    [1, 2, 2, 2]
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalize_axis(axis, x.ndim, "repeat")
+    n = x.shape[axis]
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise DTypeError("repeats must be integers that are not negative", op="repeat")
+    if counts.size == 1:
+        times = int(counts.reshape(()))
+        spread = _expand(expand_dims(x, axis + 1), (*x.shape[:axis + 1], times, *x.shape[axis + 1:]))
+        return _reshape(spread, _with(x.shape, axis, n * times))
+    if counts.shape != (n,):
+        raise ShapeError(f"{counts.shape} counts do not fit axis {axis} of shape {x.shape}", op="repeat")
+    return _concat(_pieces(x, axis, np.repeat(np.arange(n), counts)), axis)
+
+
+def tile(x, repetitions, /):
+    """x laid side by side: `repetitions` times along each of the last axes, or along new axes in front.
+
+    >>> import graphc as gc
+    >>> gc.tile(gc.asarray([1, 2]), (2, 2)).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
+    x = as_tensor(x)
+    times = a_shape(repetitions, "tile")
+    ndim = max(len(times), x.ndim)
+    times = (1,) * (ndim - len(times)) + times
+    shape = (1,) * (ndim - x.ndim) + x.shape
+    x = _reshape(x, tuple(n for size in shape for n in (1, size)))
+    x = _expand(x, tuple(n for pair in zip(times, shape, strict=True) for n in pair))
+    return _reshape(x, tuple(t * n for t, n in zip(times, shape, strict=True)))
+
+
+# ------------------------------------------------------------------------------------------------- padding and windows
+
+
+def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0):
+    """x with elements added before and after each axis.
+
+    pad_width: n, (before, after) or one such pair for each axis. mode: "constant" (constant_values: one, or as
+    pad_width), "edge" (repeat the outermost element), "reflect" (mirror without repeating it), "symmetric" (mirror with
+    it) or "wrap" (come round from the other side), each as in numpy.pad.
+
+    Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements.
+
+    >>> import graphc as gc
+    >>> gc.pad(gc.asarray([1, 2, 3]), (1, 2), mode="reflect").tolist()
+    [2, 1, 2, 3, 2, 1]
+    """
+    x = as_tensor(x)
+    try:
+        widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
+        values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
+    except ValueError:
+        raise ShapeError(f"widths {pad_width} do not fit an array of shape {x.shape}", op="pad") from None
+    if widths.size and (widths.dtype.kind not in "iu" or widths.min() < 0):
+        raise ShapeError(f"widths {pad_width} must be integers that are not negative", op="pad")
+    if mode == "constant":
+        return _pad_constant(x, widths.tolist(), values)
+    if mode not in _SOURCES:
+        raise ShapeError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_SOURCES)}")
+    for axis, (before, after) in enumerate(widths.tolist()):
+        x = _pad_from_inside(x, axis, before, after, mode)
+    return x
+
+
+def _pad_constant(x, widths: list[list[int]], values: np.ndarray):
+    """One PAD node if there is one fill; otherwise one for each side, in NumPy's order: later axes win the corners."""
+    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, widths, strict=True))
+    fills = values.astype(x.dtype.numpy)
+    if len({fill.tobytes() for fill in fills.reshape(-1)}) <= 1:
+        return _pad(x, tuple(a for a, _ in widths), shape, fills.reshape(-1)[0] if fills.size else 0)
+    for axis, (before, after) in enumerate(widths):
+        for first, width, fill in ((before, before, fills[axis, 0]), (0, after, fills[axis, 1])):
+            befores = tuple(first if a == axis else 0 for a in range(x.ndim))
+            x = _pad(x, befores, _with(x.shape, axis, x.shape[axis] + width), fill)
+    return x
+
+
+def _pad(x, befores: tuple[int, ...], shape: tuple[int, ...], fill):
+    if shape == x.shape:
+        return x
+    return movement(ops.PAD, x, shape, (befores, np.asarray(fill, x.dtype.numpy).tobytes()))
+
+
+def _mirrored(position: np.ndarray, n: int, period: int) -> np.ndarray:
+    position = position % period
+    return np.where(position < n, position, 2 * n - 1 - position if period == 2 * n else period - position)
+
+
+# Which element of an axis of n stands at a position outside it.
+_SOURCES = {
+    "edge": lambda position, n: np.clip(position, 0, n - 1),
+    "reflect": lambda position, n: _mirrored(position, n, max(2 * n - 2, 1)),
+    "symmetric": lambda position, n: _mirrored(position, n, 2 * n),
+    "wrap": lambda position, n: position % n,
+}
+
+
+def _pad_from_inside(x, axis: int, before: int, after: int, mode: str):
+    if before == after == 0:
+        return x
+    n = x.shape[axis]
+    if n == 0:
+        raise ShapeError(f"axis {axis} of shape {x.shape} is empty: mode {mode!r} has nothing to take", op="pad")
+    left = _SOURCES[mode](np.arange(-before, 0), n)
+    right = _SOURCES[mode](np.arange(n, n + after), n)
+    return _concat([*_pieces(x, axis, left), x, *_pieces(x, axis, right)], axis)
+
+
+def _pieces(x, axis: int, index: np.ndarray) -> list:
+    """x[index] along an axis as few parts: runs of the index that rise, fall or stay are slices."""
+    pieces, start = [], 0
+    steps = np.diff(index)
+    while start < len(index):
+        step = int(steps[start]) if start < len(steps) and abs(steps[start]) <= 1 else 1
+        differs = np.flatnonzero(steps[start:] != step)
+        stop = start + int(differs[0]) + 1 if len(differs) else len(index)
+        first, length = int(index[start]), stop - start
+        if step == 0:
+            pieces.append(_expand(slice_axis(x, axis, first, 1), _with(x.shape, axis, length)))
+        else:
+            pieces.append(slice_axis(x, axis, first, length, step))
+        start = stop
+    return pieces or [slice_axis(x, axis, 0, 0)]
+
+
+def sliding_window_view(x, /, window_shape, axis: int | Sequence[int] | None = None, *, stride: int = 1,
+                        dilation: int = 1):
+    """Every window of `window_shape` elements: its axes come last, and each axis shrinks to the number of windows.
+
+    axis: the axes that the sizes belong to (None: all, in order). stride: from one window to the next; dilation: from
+    one element of a window to the next. Nothing is copied.
+
+    Raises ShapeError (a ValueError) if a window is larger than its axis.
+
+    >>> import graphc as gc
+    >>> gc.sliding_window_view(gc.arange(5), 3).sum(axis=-1).tolist()
+    [3, 6, 9]
+    """
+    x, op = as_tensor(x), "sliding_window_view"
+    sizes, axes = a_shape(window_shape, op), ordered_axes(axis, x.ndim, op)
+    stride, dilation = an_int(stride, op, "stride"), an_int(dilation, op, "dilation")
+    if len(sizes) != len(axes):
+        raise ShapeError(f"{len(sizes)} window sizes do not belong to {len(axes)} axes", op=op)
+    if min(stride, dilation) < 1:
+        raise ShapeError(f"stride {stride} and dilation {dilation} must be positive", op=op)
+    ndim = x.ndim
+    place = list(range(ndim))           # where each axis of the argument stands now
+    windows = []
+    for a, size in zip(axes, sizes, strict=True):
+        span = (size - 1) * dilation + 1 if size else 0
+        n = x.shape[place[a]]
+        if span > n:
+            raise ShapeError(f"a window of {span} does not fit in axis {a} of size {n}", op=op)
+        at, count = place[a], (n - span) // stride + 1
+        x = movement(ops.WINDOW, x, (*x.shape[:at], count, size, *x.shape[at + 1:]), (at, stride, dilation))
+        place = [p + 1 if p > at else p for p in place]
+        windows = [w + 1 if w > at else w for w in windows] + [at + 1]
+    return _permute(x, (*place, *windows))
