@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--format", choices=("source", "json"), default="source", help="source with a header, or JSON")
     _target(sub)
 
-    sub = command("explain", _explain, "run a program and tell what fused with what, and what did not", EXPLAIN_EXAMPLES)
+    sub = command("explain", _explain, "run a program and tell what fused and what did not", EXPLAIN_EXAMPLES)
     _target(sub)
 
     command("devices", _devices, "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)

@@ -7,7 +7,8 @@ def amount(count: float) -> str:
     """A count with three digits and a decimal prefix."""
     for power, prefix in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
         if count >= 10**power:
-            return f"{count / 10**power:.3g} {prefix}" if count < 999.5 * 10**power else f"{count / 10**power:.0f} {prefix}"
+            value = count / 10**power
+            return f"{value:.3g} {prefix}" if value < 100 else f"{value:.0f} {prefix}"
     return f"{count:.0f}"
 
 

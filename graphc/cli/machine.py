@@ -1,0 +1,90 @@
+"""`graphc devices` and `graphc cache`."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from graphc.cli.units import size
+from graphc.config import VARIABLES, settings, unknown_variables
+from graphc.errors import GraphcError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def devices() -> int:
+    """Show the backends that are installed, what each needs, and how every setting is understood."""
+    from rich.console import Console
+
+    console = Console()
+    _backends(console)
+    _settings(console)
+    for name in unknown_variables():
+        console.print(f"{name} is set, but nothing reads it: a misspelling?", style="yellow", highlight=False)
+    return 0
+
+
+def _backends(console: Console) -> None:
+    from rich.table import Table
+
+    import graphc as gc
+
+    table = Table("backend", "state", "from", title="backends", title_justify="left")
+    chosen = gc.get_backend_name()
+    for entry in sorted(entry_points(group="graphc.backends"), key=lambda entry: entry.name):
+        state = _state(entry)
+        if entry.name == chosen:
+            state += " (chosen)"
+        table.add_row(entry.name, state, entry.value)
+    console.print(table)
+
+
+def _state(entry) -> str:
+    """'ready', or the first line of why not. A plug-in may fail in any way, and the table must still be shown."""
+    try:
+        entry.load()()
+    except Exception as error:
+        return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return "ready"
+
+
+def _settings(console: Console) -> None:
+    from rich.table import Table
+
+    table = Table("variable", "value", "meaning", title="settings", title_justify="left")
+    for name, variable in VARIABLES.items():
+        try:
+            value = getattr(settings, name)
+        except GraphcError as error:
+            table.add_row(variable.env, f"[red]{error.message}[/red]; use {variable.works}", variable.doc)
+            continue
+        text = ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)
+        table.add_row(variable.env, text or "-", variable.doc)
+    console.print(table)
+
+
+def cache(action: str) -> int:
+    """List, check or remove what is in the cache folder."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from graphc.runtime import cache as store
+
+    console = Console(highlight=False)
+    if action == "clear":
+        console.print(f"removed {store.clear()} entries from {settings.cache_dir}")
+        return 0
+    entries = store.entries()
+    if action == "verify":
+        damaged = [entry for entry in entries if not entry.intact()]
+        for entry in damaged:
+            console.print(f"damaged: {entry.path}")
+        console.print(f"{len(entries) - len(damaged)} of {len(entries)} entries are intact")
+        return int(bool(damaged))
+    table = Table("entry", "kind", "size", title=str(settings.cache_dir), title_justify="left")
+    for entry in entries:
+        table.add_row(entry.name, entry.kind, size(entry.nbytes))
+    console.print(table)
+    console.print(f"{len(entries)} entries, {size(sum(entry.nbytes for entry in entries))}")
+    return 0

@@ -1,0 +1,199 @@
+"""The `graphc` command: what it prints, what it hands to the script, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from graphc.cli import kernels, main
+from graphc.cli.units import amount, size
+
+ROOT = Path(__file__).resolve().parent.parent
+
+KERNEL = SimpleNamespace(
+    name="softmax", source="int64_t softmax(void) {\n    return 0;\n}\n", bytes_read=16_777_216,
+    bytes_written=16_777_216, flops=41_943_040, origins=["a.py:3", "a.py:4"], shapes="(4096, 1024) float32",
+    launch=(64, 2), cached="hit",
+)  # fmt: skip
+
+SCRIPT = """
+import sys
+import numpy as np
+import graphc as gc
+print("said by the script", sys.argv[1:])
+x = gc.asarray(np.arange(12.0).reshape(3, 4))
+y = gc.exp(x - gc.max(x, axis=1, keepdims=True))
+z = y / gc.sum(y, axis=1, keepdims=True)
+gc.realize(z)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def graphc(*arguments, cwd: Path, status: int = 0) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [sys.executable, "-m", "graphc.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def test_the_header_of_a_kernel():
+    assert kernels.header(3, KERNEL) == (
+        "/* kernel 3: softmax\n"
+        " *   from    a.py:3, a.py:4\n"
+        " *   shapes  (4096, 1024) float32\n"
+        " *   bytes   16.8 MB read, 16.8 MB written\n"
+        " *   flops   41.9 M\n"
+        " *   launch  64 chunks on 2 threads\n"
+        " *   cache   hit\n"
+        " */"
+    )
+
+
+def test_a_kernel_as_json_holds_everything():
+    found = json.loads(json.dumps(kernels.as_dict(1, KERNEL)))
+    assert set(vars(KERNEL)) - {"launch"} <= set(found)
+    assert (found["chunks"], found["threads"], found["number"]) == (64, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "count, text", [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12_345, "12.3 kB"), (999_400, "999 kB"),
+                    (8_000_000, "8 MB"), (4.2e9, "4.2 GB"), (7e12, "7 TB")],
+)  # fmt: skip
+def test_sizes_read_well(count, text):
+    assert size(count) == text
+    assert amount(999) == "999" and amount(2_500_000) == "2.5 M"
+
+
+@pytest.mark.parametrize("command", ["dump-kernels", "explain", "devices", "cache", "demo"])
+def test_help_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"graphc {command}" in capsys.readouterr().out.split("examples:")[1]
+
+
+def test_a_wrong_command_line_is_status_2(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["dump-kernel"])
+    assert caught.value.code == 2
+
+
+def test_help_imports_neither_numpy_nor_rich(tmp_path):
+    code = "import sys, graphc.cli\ntry: graphc.cli.main(['--help'])\nexcept SystemExit: print('rich' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_dump_kernels_prints_c_under_headers(script, backend):
+    done = graphc("dump-kernels", script, "--size", "5", cwd=script.parent)
+    assert "said by the script ['--size', '5']" in done.stderr and "said by" not in done.stdout
+    if backend == "reference":
+        assert done.stdout == "" and "no kernel was needed on backend reference" in done.stderr
+        return
+    assert done.stdout.count("/* kernel ") == 1 and "script.py:8" in done.stdout and "int64_t" in done.stdout
+
+
+def test_dump_kernels_as_json(script, backend):
+    found = json.loads(graphc("dump-kernels", "--format", "json", script, cwd=script.parent).stdout)
+    assert len(found) == (0 if backend == "reference" else 1)
+    for kernel in found:
+        assert kernel["bytes_read"] == kernel["bytes_written"] == 96 and "script.py:8" in kernel["origins"]
+
+
+def test_dump_kernels_into_a_folder(script, backend, tmp_path):
+    graphc("dump-kernels", "--out", tmp_path / "out", script, cwd=script.parent)
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert len(files) == (0 if backend == "reference" else 1)
+    assert all(name.startswith("001_") and name.endswith(".c") for name in files)
+
+
+def test_a_function_of_a_module(tmp_path, backend):
+    (tmp_path / "mine.py").write_text(
+        "import graphc as gc\ndef step():\n    return {'y': [gc.exp(gc.asarray([1.0, 2.0]))], 'n': 3}\n"
+    )
+    done = graphc("dump-kernels", "mine:step", cwd=tmp_path)
+    assert done.stdout.count("/* kernel ") == (0 if backend == "reference" else 1)
+
+
+def test_another_backend_by_option(script):
+    done = graphc("dump-kernels", "--backend", "reference", script, cwd=script.parent)
+    assert "no kernel was needed on backend reference" in done.stderr
+
+
+def test_a_script_that_fails_shows_its_kernels_and_its_traceback(script, backend):
+    script.write_text(SCRIPT + "raise KeyError('after')\n")
+    done = graphc("dump-kernels", script, cwd=script.parent, status=1)
+    assert "KeyError: 'after'" in done.stderr
+    assert done.stdout.count("/* kernel ") == (0 if backend == "reference" else 1)
+
+
+def test_a_script_that_exits(script):
+    script.write_text("import sys\nsys.exit(3)\n")
+    assert "Traceback" not in graphc("dump-kernels", script, cwd=script.parent, status=1).stderr
+
+
+def test_a_script_that_is_not_there(tmp_path):
+    done = graphc("dump-kernels", "nothing.py", cwd=tmp_path, status=1)
+    assert "there is no file nothing.py" in done.stderr
+
+
+def test_explain(script, backend):
+    done = graphc("explain", script, cwd=script.parent)
+    if backend == "reference":
+        assert "no kernel was needed" in done.stderr
+        return
+    assert "1 kernels, 192 B moved" in done.stdout and "script.py" in done.stdout
+
+
+def test_devices(tmp_path):
+    done = graphc("devices", cwd=tmp_path)
+    assert "cpu" in done.stdout and "reference" in done.stdout and "GRAPHC_NUM_THREADS" in done.stdout
+
+
+def test_devices_shows_a_malformed_and_an_unknown_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHC_DEBUG", "loud")
+    monkeypatch.setenv("GRAPHC_NUMTHREADS", "2")
+    monkeypatch.setenv("COLUMNS", "200")
+    done = graphc("devices", cwd=tmp_path)
+    assert "'loud' means nothing here" in done.stdout and "GRAPHC_NUMTHREADS is set, but" in done.stdout
+
+
+def test_cache_ls_verify_and_clear(script, backend, monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
+    assert "0 entries" in graphc("cache", "ls", cwd=tmp_path).stdout
+    graphc("dump-kernels", script, cwd=tmp_path)
+    if backend == "reference":
+        return
+    assert "0 entries" not in graphc("cache", "ls", cwd=tmp_path).stdout
+    graphc("cache", "verify", cwd=tmp_path)
+    victim = max((p for p in (tmp_path / "cache").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    victim.write_bytes(victim.read_bytes()[:-1])
+    done = graphc("cache", "verify", cwd=tmp_path, status=1)
+    assert "damaged: " in done.stdout
+    assert "removed" in graphc("cache", "clear", cwd=tmp_path).stdout
+    assert "0 entries" in graphc("cache", "ls", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("which, picture", [("kmeans", "kmeans_centroids.png"), ("denoise", "photo_edges.png")])
+def test_demo(which, picture, tmp_path, backend):
+    done = graphc("demo", which, "--out", tmp_path / "pictures", cwd=tmp_path)
+    assert "FAIL" not in done.stdout and done.stdout.count("  ok  ") == 3 and f"[{backend}]" in done.stdout
+    assert (tmp_path / "pictures" / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_examples_run_as_scripts(tmp_path):
+    done = subprocess.run([sys.executable, ROOT / "examples" / "kmeans_digits.py", tmp_path], cwd=tmp_path,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
