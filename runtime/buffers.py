@@ -11,7 +11,6 @@ import math
 import mmap
 import os
 import threading
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,22 +21,22 @@ from graphc.errors import OutOfMemory
 from graphc.runtime import memory
 
 ALIGNMENT = 64
-LARGE = 1 << 20  # blocks of this size and more are mappings of their own, returned to the system when there are many
-SLAB = 1 << 20
+SLAB = 1 << 20  # memory comes from the system in pieces of at least this size; larger blocks are mappings of their own
 HUGE_PAGE = 1 << 21
 CHECK_EVERY = 64 << 20  # the system is asked for its free memory once per so many new bytes
+MOST_LISTS = 1 << 14
 
 
 class Block:
     """A piece of memory that the pool lends out again and again."""
 
-    __slots__ = ("address", "size", "mapping", "lent")
+    __slots__ = ("address", "size", "mapping", "free")
 
-    def __init__(self, address: int, size: int, mapping: object):
+    def __init__(self, address: int, size: int, mapping: object, free: list[Block]):
         self.address = address
         self.size = size
         self.mapping = mapping  # keeps the memory mapped
-        self.lent = 0  # bytes that the present borrower asked for
+        self.free = free  # the list of free blocks of its size, to which it returns
 
 
 class Buffer:
@@ -48,13 +47,13 @@ class Buffer:
     owner            what keeps the memory: a Block of the pool, or the array that was wrapped
     """
 
-    __slots__ = ("address", "nbytes", "owner", "exports", "_returns", "__weakref__")
+    __slots__ = ("address", "nbytes", "owner", "exports", "__weakref__")
 
-    address: int
-    nbytes: int
-    owner: object
-    exports: int
-    _returns: deque[Block] | None
+    def __init__(self, address: int, nbytes: int, owner: Any):
+        self.address = address
+        self.nbytes = nbytes
+        self.owner = owner
+        self.exports = 0
 
     @classmethod
     def wrap(cls, array: np.ndarray) -> Buffer:
@@ -62,17 +61,12 @@ class Buffer:
 
         The caller sees to it that nobody writes to the array while the buffer is in use.
         """
-        if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned and array.dtype.isnative):
             raise ValueError("only a C-contiguous, aligned array in native byte order can be wrapped")
         if array.dtype.hasobject:
             raise TypeError("an array of Python objects is no memory for kernels")
-        self = cls.__new__(cls)
-        self.address = array.__array_interface__["data"][0] or ALIGNMENT
-        self.nbytes = array.nbytes
-        self.owner = array
-        self.exports = 0
-        self._returns = None
-        return self
+        return cls(array.__array_interface__["data"][0] or ALIGNMENT, array.nbytes, array)
 
     def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """A read-only array on this memory; it keeps the buffer alive."""
@@ -92,14 +86,30 @@ class Buffer:
             return empty
         return np.ndarray(shape, dtype, buffer=np.asarray(_Export(self, offset, needed, readonly)))
 
-    def __del__(self) -> None:
-        # May run inside any allocation of this thread, also while the pool's lock is held: append is all that is safe.
-        if self._returns is not None:
-            self._returns.append(self.owner)
-
     def __repr__(self) -> str:
-        kind = "pooled" if self._returns is not None else "wrapped"
-        return f"<{kind} Buffer of {self.nbytes} bytes at {self.address:#x}>"
+        return f"<{type(self).__name__} of {self.nbytes} bytes at {self.address:#x}>"
+
+
+class PooledBuffer(Buffer):
+    """A buffer whose block goes back to the pool when Python lets go of it."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, address: int, nbytes: int, owner: Block, lender: Pool):
+        self.address = address
+        self.nbytes = nbytes
+        self.owner = owner
+        self.exports = 0
+        self._pool = lender
+
+    def __del__(self) -> None:
+        # The garbage collector may call this inside any allocation of this thread: it must not take a lock.
+        block = self.owner
+        lender = self._pool
+        lender.in_use -= self.nbytes
+        if lender.cached < lender.keep or block.size <= SLAB // 2:
+            lender.cached += block.size
+            block.free.append(block)  # else the system gets it back with the last reference to it
 
 
 class _Export:
@@ -124,95 +134,87 @@ class Pool:
     in_use      bytes lent out, as they were asked for
     high_water  the most that in_use has been since the process started or `reset_high_water()`
     cached      bytes of free blocks that are kept for reuse
+
+    The common case, a free block of the size, takes no lock: pop and append are atomic, and so is `+=` on an int
+    attribute under the interpreter lock. (Without that lock the figures may drift; no block is ever lent twice.)
     """
 
     def __init__(self, keep: int | None = None):
-        self._keep = keep
+        self.keep = keep  # the most bytes of free blocks to hold; by default a quarter of the memory there is
+        self.in_use = 0
+        self.high_water = 0
+        self.cached = 0
         self._lock = threading.Lock()
-        self._free: dict[int, list[Block]] = {}
-        self._returned: deque[Block] = deque()
-        self._in_use = 0
-        self._high_water = 0
-        self._cached = 0
+        self._free: dict[int, list[Block]] = {}  # by size class
+        self._lists: dict[int, list[Block]] = {}  # the same lists by the number of bytes asked for
         self._unchecked = 0
 
     # ------------------------------------------------------------------------------------------------------ borrowing
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> PooledBuffer:
         """A buffer of nbytes, with anything in it. Raises MemoryError, before touching memory, if it cannot fit."""
-        size = size_class(nbytes)
-        with self._lock:
-            if self._returned:
-                self._take_back()
-            free = self._free.get(size)
-            if settings.memory_limit is not None:
-                self._check_limit(nbytes)
-            if free:
-                block = free.pop()
-                self._cached -= size
-            else:
-                block = self._new_block(size)
-            block.lent = nbytes
-            self._in_use += nbytes
-            if self._in_use > self._high_water:
-                self._high_water = self._in_use
-        buffer = Buffer.__new__(Buffer)
-        buffer.address = block.address
-        buffer.nbytes = nbytes
-        buffer.owner = block
-        buffer.exports = 0
-        buffer._returns = self._returned
+        try:
+            block = self._lists[nbytes].pop()
+        except (KeyError, IndexError):
+            block = self._block(nbytes)
+        self.cached -= block.size
+        used = self.in_use = self.in_use + nbytes
+        if used > self.high_water:
+            self.high_water = used
+        buffer = PooledBuffer(block.address, nbytes, block, self)
+        if settings.memory_limit is not None and used > settings.memory_limit:
+            raise _over_limit(nbytes, used - nbytes)  # the buffer goes back as the error leaves
         return buffer
 
     def require(self, nbytes: int) -> None:
         """Raise MemoryError if nbytes more do not fit. For a program that is about to allocate them in pieces."""
-        with self._lock:
-            self._take_back()
-            if settings.memory_limit is not None:
-                self._check_limit(nbytes)
-            if nbytes > self._cached:
+        limit = settings.memory_limit
+        if limit is not None and self.in_use + nbytes > limit:
+            raise _over_limit(nbytes, self.in_use)
+        if nbytes > self.cached:
+            with self._lock:
                 self._check_system(nbytes)
 
-    def _take_back(self) -> None:
-        while self._returned:
-            block = self._returned.popleft()
-            self._in_use -= block.lent
-            self._cached += block.size
-            self._free.setdefault(block.size, []).append(block)
-        if self._cached > self.keep:
-            self._release(self._cached - self.keep)
+    def _block(self, nbytes: int) -> Block:
+        """A block from the free list of its class, from a new slab, or mapped for it."""
+        size = size_class(nbytes)
+        with self._lock:
+            if self.keep is None:
+                self.keep = memory.total_bytes() // 4
+            if self.cached + size > self.keep:  # sizes of the past make room for those of today
+                self._release(size)
+            free = self._free.setdefault(size, [])
+            if len(self._lists) > MOST_LISTS:
+                self._lists.clear()
+            self._lists[nbytes] = free
+            if not free:
+                self._unchecked += max(size, SLAB)
+                if self._unchecked >= CHECK_EVERY:
+                    self._check_system(size)
+                    self._unchecked = 0
+                free += self._new_blocks(size, free)
+            try:
+                return free.pop()
+            except IndexError:  # other threads were faster
+                return self._new_blocks(size, free)[0]
+
+    def _new_blocks(self, size: int, free: list[Block]) -> list[Block]:
+        try:
+            address, mapping = _map(max(size, SLAB))
+        except OutOfMemory:
+            self._release(self.cached)
+            address, mapping = _map(max(size, SLAB))
+        count = max(1, SLAB // size)
+        self.cached += size * count
+        return [Block(address + number * size, size, mapping, free) for number in range(count)]
 
     def _release(self, excess: int) -> None:
         """Give large blocks back to the system, the largest first, until `excess` bytes are gone."""
         for size in sorted(self._free, reverse=True):
-            blocks = self._free[size]
-            while blocks and size >= LARGE and excess > 0:
-                blocks.pop()
-                self._cached -= size
+            while size > SLAB // 2 and excess > 0 and self._free[size]:
+                self._free[size].pop()
+                self.cached -= size
                 excess -= size
-
-    # ------------------------------------------------------------------------------------------------- getting memory
-
-    def _new_block(self, size: int) -> Block:
-        self._unchecked += max(size, SLAB)
-        if self._unchecked >= CHECK_EVERY:
-            self._check_system(size)
-            self._unchecked = 0
-        if size >= LARGE:
-            return Block(*_map(size))
-        start, _, mapping = _map(SLAB)
-        cut = [Block(start + offset, size, mapping) for offset in range(0, SLAB - size + 1, size)]
-        self._free.setdefault(size, []).extend(cut[1:])
-        self._cached += size * (len(cut) - 1)
-        return cut[0]
-
-    def _check_limit(self, nbytes: int) -> None:
-        limit = settings.memory_limit
-        if self._in_use + nbytes > limit:
-            raise OutOfMemory(
-                f"{nbytes:,} bytes on top of {self._in_use:,} in use exceed GRAPHC_MEMORY_LIMIT={limit:,}",
-                fix="raise GRAPHC_MEMORY_LIMIT, or let go of tensors that are no longer needed",
-            )
 
     def _check_system(self, nbytes: int) -> None:
         if nbytes <= memory.available_bytes():
@@ -225,46 +227,26 @@ class Pool:
                 fix="let go of tensors that are no longer needed, or compute in smaller parts",
             )
 
-    # -------------------------------------------------------------------------------------------------------- figures
-
-    @property
-    def keep(self) -> int:
-        """The most bytes of free blocks to keep: a quarter of the memory there is."""
-        if self._keep is None:
-            self._keep = memory.total_bytes() // 4
-        return self._keep
-
-    @property
-    def in_use(self) -> int:
-        self._settle()
-        return self._in_use
-
-    @property
-    def high_water(self) -> int:
-        return self._high_water
-
-    @property
-    def cached(self) -> int:
-        self._settle()
-        return self._cached
+    # -------------------------------------------------------------------------------------------------- housekeeping
 
     def reset_high_water(self) -> None:
-        self._settle()
-        self._high_water = self._in_use
+        self.high_water = self.in_use
 
     def trim(self) -> None:
         """Give every large free block back to the system."""
         with self._lock:
-            self._take_back()
-            self._release(self._cached)
-
-    def _settle(self) -> None:
-        with self._lock:
-            self._take_back()
+            self._release(self.cached)
 
     def after_fork(self) -> None:
         """In the child the lock may be held by a thread that does not exist here."""
         self._lock = threading.Lock()
+
+
+def _over_limit(nbytes: int, used: int) -> OutOfMemory:
+    return OutOfMemory(
+        f"{nbytes:,} bytes on top of {used:,} in use exceed GRAPHC_MEMORY_LIMIT={settings.memory_limit:,}",
+        fix="raise GRAPHC_MEMORY_LIMIT, or let go of tensors that are no longer needed",
+    )
 
 
 def size_class(nbytes: int) -> int:
@@ -281,8 +263,8 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes >> step) << step
 
 
-def _map(size: int) -> tuple[int, int, object]:
-    """(address, size, what keeps it mapped) of fresh private memory, on huge pages where it is large."""
+def _map(size: int) -> tuple[int, object]:
+    """(address, what keeps it mapped) of fresh private memory, on huge pages where it is large."""
     slack = HUGE_PAGE if size >= 2 * HUGE_PAGE else 0
     try:
         mapping = mmap.mmap(-1, size + slack, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -294,7 +276,7 @@ def _map(size: int) -> tuple[int, int, object]:
         address += -address % HUGE_PAGE
         with contextlib.suppress(OSError):  # a system without huge pages works as well, only slower
             mapping.madvise(mmap.MADV_HUGEPAGE)
-    return address, size, array
+    return address, array
 
 
 pool = Pool()
