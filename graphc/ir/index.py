@@ -62,11 +62,12 @@ class Mod:
 class Data:
     """An index read from memory: `expr` is a kernel expression whose value lies in `bounds`."""
 
+    name: str               # gives terms a fixed order
     expr: object
     bounds: tuple[int, int]
 
     def __str__(self) -> str:
-        return f"<{id(self.expr):x}>"
+        return self.name
 
 
 Atom = Axis | FloorDiv | Mod | Data
@@ -204,7 +205,41 @@ def flatten(index: tuple[Index, ...], shape: tuple[int, ...]) -> Index:
     total = ZERO
     for i, step in zip(index, strides(shape), strict=True):
         total = add(total, mul(i, step))
-    return total
+    return recombine(total)
+
+
+def recombine(index: Index) -> Index:
+    """Put together again what `unflatten` took apart.
+
+    k*(x % n) + k*n*(x // n) = k*x            k*(x % n) + k*n*((x // n) % m) = k*(x % (n*m))
+    """
+    while any(type(atom) is Mod for atom, _ in index.terms):
+        joined = _join_one(index)
+        if joined is None:
+            break
+        index = joined
+    return index
+
+
+def _join_one(index: Index) -> Index | None:
+    terms = dict(index.terms)
+    for atom, k in index.terms:
+        if type(atom) is not Mod:
+            continue
+        n = atom.denominator
+        whole = floordiv(atom.numerator, n)
+        for other, c in index.terms:
+            if c != k * n or other is atom:
+                continue
+            if whole == of(other):
+                joined = atom.numerator
+            elif type(other) is Mod and other.numerator == whole:
+                joined = mod(atom.numerator, n * other.denominator)
+            else:
+                continue
+            rest = {a: c for a, c in terms.items() if a != atom and a != other}
+            return add(_build(rest, index.const), mul(joined, k))
+    return None
 
 
 def unflatten(position: Index, shape: tuple[int, ...]) -> tuple[Index, ...]:
