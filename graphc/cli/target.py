@@ -9,6 +9,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Iterator
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from graphc.errors import GraphcError
@@ -23,6 +24,9 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
     """The plans of a script or of MODULE:FUNC. What the program prints goes to stderr: stdout is for the kernels."""
     from graphc import driver
 
+    if not _is_function(target) and not os.path.exists(target):
+        raise GraphcError(f"there is no file {target}", op="graphc", site="the command line",
+                          fix="give the path of a script, or MODULE:FUNC")  # fmt: skip
     plans: list[Any] = []
     use_backend(backend)
     driver.observers.append(plans.append)
@@ -32,9 +36,9 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
         return Collected(plans, 0)
     except SystemExit as exit:
         return Collected(plans, 0 if exit.code in (None, 0) else 1)
-    except Exception:
+    except Exception as error:
         # The kernels up to here are what the reader needs to understand the failure.
-        traceback.print_exc()
+        traceback.print_exception(type(error), error, _users_part(error.__traceback__))
         return Collected(plans, 1)
     finally:
         driver.observers.remove(plans.append)
@@ -68,9 +72,6 @@ def _is_function(target: str) -> bool:
 
 def _run(target: str) -> None:
     if not _is_function(target):
-        if not os.path.exists(target):
-            raise GraphcError(f"there is no file {target}", op="graphc", site="the command line",
-                              fix="give the path of a script, or MODULE:FUNC")  # fmt: skip
         runpy.run_path(target, run_name="__main__")
         return
     import graphc as gc
@@ -80,6 +81,13 @@ def _run(target: str) -> None:
     tensors = [value for value in _leaves(result) if isinstance(value, gc.Tensor)]
     if tensors:
         gc.realize(*tensors)
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames that only led to the user's program."""
+    while trace is not None and trace.tb_frame.f_globals.get("__name__") in (__name__, "runpy", "importlib"):
+        trace = trace.tb_next
+    return trace
 
 
 def _leaves(value: Any) -> Iterator[Any]:
