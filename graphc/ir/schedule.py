@@ -1,0 +1,40 @@
+"""What fusion decides: which nodes are computed together, in which order, and what is written to memory."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphc.ir.node import Node
+
+Coordinates = tuple[int, ...]    # for each parallel coordinate of a group, the axis of a node that carries it
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """One kernel (or one library call).
+
+    kind:
+      map      elementwise over `parallel`, the shape of every store
+      row      reductions along contiguous rows, then stores; one iteration of the nest is one row
+      column   reductions across rows (and contractions), vectorised over the last parallel coordinate
+      scan, update, scatter, library: one anchor of that kind
+    """
+
+    kind: str
+    parallel: tuple[int, ...]                       # extents of the parallel coordinates, none of them 1
+    level: int                                      # groups it depends on have lower levels
+    anchors: list[Node] = field(default_factory=list)       # reductions and the like, sources first
+    stores: list[Node] = field(default_factory=list)        # expressions written to memory
+    coordinates: dict[Node, Coordinates] = field(default_factory=dict)
+    reads: set[Node] = field(default_factory=set)           # what it loads: leaves and nodes stored by others
+
+    @property
+    def outputs(self) -> list[Node]:
+        return [*self.anchors, *self.stores]
+
+
+@dataclass(eq=False, slots=True)
+class Schedule:
+    roots: tuple[Node, ...]
+    groups: list[Group]                 # in an order of execution
+    stored: dict[Node, Group]           # nodes written to memory, and by which group
+    notes: list[str]                    # why two groups were not fused, in words

@@ -1,0 +1,16 @@
+"""Graph to schedule to kernels. The order of the passes stands in `PIPELINE`, and nowhere else."""
+from __future__ import annotations
+
+from graphc.passes.fuse import fuse
+from graphc.passes.lower import lower
+from graphc.passes.memory import plan_memory
+from graphc.passes.simplify import simplify
+from graphc.passes.split import split_reductions
+
+# name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels, kernels -> Program
+GRAPH_PASSES = (
+    ("simplify", simplify),
+    ("split", split_reductions),
+)
+
+__all__ = ["GRAPH_PASSES", "fuse", "lower", "plan_memory", "simplify", "split_reductions"]

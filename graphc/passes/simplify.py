@@ -1,0 +1,225 @@
+"""Algebra on the graph. Every rule is exact for all inputs: NaN, infinities, signed zeros and overflow included.
+
+Rules that would need an assumption about floats (x+0, x*0, x-x, x/c) are not here; docs/numerics.md says why.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from graphc.ir import dtype as dt
+from graphc.ir.node import Node, const, const_value, make, rebuild, topological
+from graphc.ir.ops import (ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG, PERMUTE,
+                           POW, REDUCE, RESHAPE, SLICE, SUB, WHERE)
+
+Rule = Callable[[Node], Node | None]
+
+
+def simplify(roots: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The same values by a smaller graph. One sweep, sources first, so that a rule sees simplified sources."""
+    new: dict[Node, Node] = {}
+    for node in topological(roots):
+        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
+        for _ in range(8):      # a rewritten node may match again
+            better = _rewrite(current)
+            if better is None:
+                break
+            current = better
+        new[node] = current
+    return tuple(new[r] for r in roots)
+
+
+def _rewrite(node: Node) -> Node | None:
+    for rule in _RULES.get(node.op, ()) + _BY_KIND.get(node.op.kind, ()):
+        better = rule(node)
+        if better is not None:
+            return better
+    return None
+
+
+def _is_const(node: Node, value) -> bool:
+    if node.op is EXPAND or node.op is RESHAPE:
+        return _is_const(node.srcs[0], value)
+    return node.op is CONST and node.dtype.kind in "iuf" and const_value(node) == value
+
+
+def _spread(src: Node, node: Node) -> Node:
+    """src in the shape of node: it stands for a node that broadcast it."""
+    return src if src.shape == node.shape else make(EXPAND, src.dtype, node.shape, (src,), device=node.device)
+
+
+# Each rule says what it matches in its first line.
+
+def _mul_one(node: Node) -> Node | None:
+    """x * 1 -> x"""
+    a, b = node.srcs
+    if node.dtype.kind in "iuf":
+        if _is_const(b, 1):
+            return _spread(a, node)
+        if _is_const(a, 1):
+            return _spread(b, node)
+    return None
+
+
+def _div_one(node: Node) -> Node | None:
+    """x / 1 -> x"""
+    return _spread(node.srcs[0], node) if node.dtype.kind == "f" and _is_const(node.srcs[1], 1) else None
+
+
+def _sub_zero(node: Node) -> Node | None:
+    """x - 0 -> x (exact also for -0.0: -0.0 - 0.0 is -0.0), for a positive zero"""
+    b = node.srcs[1]
+    if _is_const(b, 0) and node.dtype.kind in "iuf" and not (node.dtype.kind == "f" and np.signbit(_scalar(b))):
+        return _spread(node.srcs[0], node)
+    return None
+
+
+def _add_int_zero(node: Node) -> Node | None:
+    """x + 0 -> x, integers"""
+    if node.dtype.kind in "iu":
+        a, b = node.srcs
+        if _is_const(b, 0):
+            return _spread(a, node)
+        if _is_const(a, 0):
+            return _spread(b, node)
+    return None
+
+
+def _scalar(node: Node):
+    while node.op is not CONST:
+        node = node.srcs[0]
+    return const_value(node)
+
+
+def _pow_small(node: Node) -> Node | None:
+    """x ** 1 -> x, x ** 2 -> x * x"""
+    base, exponent = node.srcs
+    if node.dtype.kind not in "iuf":
+        return None
+    if _is_const(exponent, 1):
+        return _spread(base, node)
+    if _is_const(exponent, 2):
+        return _spread(make(MUL, node.dtype, base.shape, (base, base)), node)
+    return None
+
+
+def _involution(node: Node) -> Node | None:
+    """-(-x) -> x, ~(~x) -> x, conj(conj(x)) -> x"""
+    src = node.srcs[0] if node.srcs else None
+    return src.srcs[0] if "involution" in node.op.traits and src.op is node.op else None
+
+
+# What a cast to each dtype keeps exactly.
+_LOSSLESS = {(a, b) for a in dt.ALL for b in dt.ALL
+             if a is not dt.bfloat16 and b is not dt.bfloat16 and np.can_cast(a.numpy, b.numpy, "safe")}
+_LOSSLESS |= {(dt.bfloat16, d) for d in (dt.bfloat16, dt.float32, dt.float64, dt.complex64, dt.complex128)}
+_INT_TO_FLOAT_EXACT = {dt.float32: 24, dt.float64: 53}
+
+
+def _cast(node: Node) -> Node | None:
+    """cast(x) of x's own dtype -> x; cast(cast(x)) -> cast(x) where the inner one loses nothing; casts of constants"""
+    src = node.srcs[0]
+    if src.dtype is node.dtype:
+        return src
+    exact = _LOSSLESS
+    if src.op is CAST and (src.srcs[0].dtype, src.dtype) in exact and not _int_rounds(src):
+        return make(CAST, node.dtype, node.shape, src.srcs)
+    if src.op is CONST and node.dtype.kind in "biufc":
+        with np.errstate(all="ignore"):
+            return const(const_value(src).astype(node.dtype.numpy), node.dtype)
+    return None
+
+
+def _int_rounds(cast: Node) -> bool:
+    """NumPy calls int64 -> float64 safe although it rounds."""
+    inner = cast.srcs[0].dtype
+    return inner.kind in "iu" and cast.dtype.kind in "fc" and inner.bits > _INT_TO_FLOAT_EXACT.get(cast.dtype.real, 11)
+
+
+def _fold(node: Node) -> Node | None:
+    """c1 + c2 and so on: IEEE operations on constants, exact because they are correctly rounded on every machine"""
+    if node.op in (ADD, SUB, MUL, DIV, NEG) and node.srcs and all(s.op is CONST for s in node.srcs):
+        if node.dtype.kind in "iuf":
+            value = node.op.numpy((), node.dtype, (), *(np.asarray(const_value(s)) for s in node.srcs))
+            return const(value, node.dtype)
+    return None
+
+
+def _same_shape(node: Node) -> Node | None:
+    """a movement that moves nothing -> its source"""
+    src = node.srcs[0]
+    if node.op in (RESHAPE, EXPAND) and src.shape == node.shape:
+        return src
+    if node.op is PERMUTE and node.attrs[0] == tuple(range(len(node.shape))):
+        return src
+    if node.op is SLICE and src.shape == node.shape and all(s == 1 for s in node.attrs[1]):
+        return src
+    return src if node.op is CONCAT and len(node.srcs) == 1 else None
+
+
+def _reshape_reshape(node: Node) -> Node | None:
+    """reshape(reshape(x)) -> reshape(x)"""
+    src = node.srcs[0]
+    return make(RESHAPE, node.dtype, node.shape, src.srcs) if src.op is RESHAPE else None
+
+
+def _permute_permute(node: Node) -> Node | None:
+    """permute(permute(x)) -> permute(x)"""
+    src = node.srcs[0]
+    if src.op is not PERMUTE:
+        return None
+    axes = tuple(src.attrs[0][k] for k in node.attrs[0])
+    return make(PERMUTE, node.dtype, node.shape, src.srcs, (axes,))
+
+
+def _slice_slice(node: Node) -> Node | None:
+    """slice(slice(x)) -> slice(x)"""
+    src = node.srcs[0]
+    if src.op is not SLICE:
+        return None
+    starts = tuple(s0 + s1 * t0 for s0, t0, s1 in zip(src.attrs[0], src.attrs[1], node.attrs[0], strict=True))
+    steps = tuple(t0 * t1 for t0, t1 in zip(src.attrs[1], node.attrs[1], strict=True))
+    return make(SLICE, node.dtype, node.shape, src.srcs, (starts, steps))
+
+
+def _where_const(node: Node) -> Node | None:
+    """where(true, a, b) -> a; where(c, a, a) -> a"""
+    c, a, b = node.srcs
+    if c.op is CONST:
+        return _spread(a if const_value(c) else b, node)
+    return _spread(a, node) if a is b else None
+
+
+def _empty(node: Node) -> Node | None:
+    """a sum or product over nothing -> its identity; a contraction over nothing -> 0"""
+    if node.op is DOT:
+        return _filled(0, node) if node.srcs[0].shape[-1] == 0 else None
+    if node.srcs[0].shape[node.attrs[0]] == 0 and node.size:
+        return _filled(1 if node.op.c == "mul" else 0, node)
+    return None
+
+
+def _filled(value, node: Node) -> Node:
+    return make(EXPAND, node.dtype, node.shape, (const(value, node.dtype),), device=node.device)
+
+
+def _reduce_one(node: Node) -> Node | None:
+    """a sum, product, maximum or minimum over one element -> that element"""
+    src = node.srcs[0]
+    if node.op.c == "m2" or src.shape[node.attrs[0]] != 1:
+        return None
+    return make(RESHAPE, node.dtype, node.shape, (src,))
+
+
+_RULES: dict = {
+    MUL: (_mul_one, _fold), DIV: (_div_one, _fold), SUB: (_sub_zero, _fold), ADD: (_add_int_zero, _fold), NEG: (_fold,),
+    POW: (_pow_small,), CAST: (_cast,), BITCAST: (lambda n: n.srcs[0] if n.srcs[0].dtype is n.dtype else None,),
+    RESHAPE: (_reshape_reshape,), PERMUTE: (_permute_permute,), SLICE: (_slice_slice,), WHERE: (_where_const,),
+    DOT: (_empty,),
+}
+_BY_KIND: dict = {
+    ELEMENTWISE: (_involution,),
+    MOVEMENT: (_same_shape,),
+    REDUCE: (_empty, _reduce_one),
+}

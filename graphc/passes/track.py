@@ -1,0 +1,94 @@
+"""Axis tracking: which axis of a reader carries each axis of what it reads.
+
+A cheap companion of the index algebra, enough to decide fusion. For a node read by a unit of work, each of the node's
+axes is described by the number of the unit's iteration axis that indexes it exactly (from 0, step 1, same extent),
+by ONE for an axis of extent 1, or by OTHER for anything else.
+"""
+from __future__ import annotations
+
+from graphc.ir.index import reshape_groups
+from graphc.ir.node import Node
+from graphc.ir.ops import CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, UPDATE, WINDOW
+
+ONE, OTHER = -1, -2
+Dims = tuple[int, ...]
+
+
+def identity(shape: tuple[int, ...]) -> Dims:
+    return tuple(k if n != 1 else ONE for k, n in enumerate(shape))
+
+
+def broadcast(dims: Dims, shape: tuple[int, ...], src: tuple[int, ...]) -> Dims:
+    """The dims of a source of shape `src` of an elementwise node of this shape."""
+    offset = len(shape) - len(src)
+    return tuple(ONE if n == 1 else dims[offset + k] for k, n in enumerate(src))
+
+
+def _reshape(dims: Dims, new: tuple[int, ...], old: tuple[int, ...]) -> Dims:
+    out = [ONE if n == 1 else OTHER for n in old]
+    if 0 in old:
+        return tuple(out)
+    for a, b in reshape_groups(old, new):
+        wide_a = [k for k in a if old[k] != 1]
+        wide_b = [k for k in b if new[k] != 1]
+        if len(wide_a) == 1 and len(wide_b) == 1:
+            out[wide_a[0]] = dims[wide_b[0]]
+    return tuple(out)
+
+
+def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
+    """The sources of a node read at `dims`, each with its own dims."""
+    kind, op = node.op.kind, node.op
+    if kind == ELEMENTWISE:
+        return [(s, broadcast(dims, node.shape, s.shape)) for s in node.srcs]
+    if kind == REDUCE:
+        axis, src = node.attrs[0], node.srcs[0]
+        return [(src, (*dims[:axis], OTHER, *dims[axis:]))]
+    if kind == GATHER:
+        src, index = node.srcs
+        axis, rank = node.attrs[0], len(index.shape)
+        return [(src, (*dims[:axis], OTHER if src.shape[axis] != 1 else ONE, *dims[axis + rank:])),
+                (index, dims[axis:axis + rank])]
+    src = node.srcs[0]
+    if op is RESHAPE:
+        return [(src, _reshape(dims, node.shape, src.shape))]
+    if op is PERMUTE:
+        back = [0] * len(dims)
+        for k, axis in enumerate(node.attrs[0]):
+            back[axis] = dims[k]
+        return [(src, tuple(back))]
+    if op is CONCAT:
+        axis = node.attrs[0]
+        cut = tuple(OTHER if k == axis else d for k, d in enumerate(dims))
+        return [(s, cut) for s in node.srcs]
+    if op is WINDOW:
+        axis = node.attrs[0]
+        return [(src, (*dims[:axis], OTHER, *dims[axis + 2:]))]
+    if op is UPDATE:
+        value = node.srcs[1]
+        return [(src, dims), (value, _same_extent(dims, node.shape, value.shape))]
+    if op in (SLICE, PAD):
+        steps = node.attrs[1] if op is SLICE else (1,) * len(dims)
+        return [(src, tuple(ONE if n == 1 else (d if n == m and step == 1 else OTHER)
+                            for d, n, m, step in zip(dims, src.shape, node.shape, steps, strict=True)))]
+    return [(src, broadcast(dims, node.shape, src.shape))]      # EXPAND and identities
+
+
+def _same_extent(dims: Dims, shape: tuple[int, ...], src: tuple[int, ...]) -> Dims:
+    return tuple(ONE if m == 1 else (d if n == m else OTHER) for d, n, m in zip(dims, shape, src, strict=True))
+
+
+def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
+    """The sources of a reduction, contraction or scan, in its own iteration space: output axes, then the inner one."""
+    rank = len(node.shape)
+    if node.op.kind == REDUCE:
+        axis = node.attrs[0]
+        own = identity(node.shape)
+        return [(node.srcs[0], (*own[:axis], rank, *own[axis:]))]
+    if node.op.kind == CONTRACT:
+        a, b = node.srcs
+        own = identity(node.shape)
+        lead_a = broadcast(own[:-2], node.shape[:-2], a.shape[:-2])
+        lead_b = broadcast(own[:-2], node.shape[:-2], b.shape[:-2])
+        return [(a, (*lead_a, own[-2], rank)), (b, (*lead_b, rank, own[-1]))]
+    return [(s, identity(s.shape) if s.shape == node.shape else (OTHER,) * len(s.shape)) for s in node.srcs]
