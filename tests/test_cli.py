@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from graphc.cli import kernels, main
-from graphc.cli.units import amount, size
+from graphc.cli.units import age, amount, size
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -74,6 +75,11 @@ def test_a_kernel_as_json_holds_everything():
 def test_sizes_read_well(count, text):
     assert size(count) == text
     assert amount(999) == "999" and amount(2_500_000) == "2.5 M"
+
+
+def test_ages_read_well():
+    assert [age(s) for s in (0, 119, 120, 7199, 7200, 86400 * 12)] == [
+        "now", "now", "2 min ago", "120 min ago", "2 h ago", "12 days ago"]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", ["dump-kernels", "explain", "devices", "cache", "demo"])
@@ -170,20 +176,25 @@ def test_devices_shows_a_malformed_and_an_unknown_variable(tmp_path, monkeypatch
     assert "'loud' means nothing here" in done.stdout and "GRAPHC_NUMTHREADS is set, but" in done.stdout
 
 
+def count_of_entries(cwd: Path) -> int:
+    return int(re.search(r"(\d+) entr(y|ies), ", graphc("cache", "ls", cwd=cwd).stdout)[1])
+
+
 def test_cache_ls_verify_and_clear(script, backend, monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
-    assert "0 entries" in graphc("cache", "ls", cwd=tmp_path).stdout
+    assert count_of_entries(tmp_path) == 0
     graphc("dump-kernels", script, cwd=tmp_path)
     if backend == "reference":
         return
-    assert "0 entries" not in graphc("cache", "ls", cwd=tmp_path).stdout
-    graphc("cache", "verify", cwd=tmp_path)
-    victim = max((p for p in (tmp_path / "cache").rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
+    before = count_of_entries(tmp_path)
+    assert before > 0
+    assert f"{before} sound" in graphc("cache", "verify", cwd=tmp_path).stdout
+    victim = next((tmp_path / "cache" / "kernels").glob("*.so"))
     victim.write_bytes(victim.read_bytes()[:-1])
-    done = graphc("cache", "verify", cwd=tmp_path, status=1)
-    assert "damaged: " in done.stdout
-    assert "removed" in graphc("cache", "clear", cwd=tmp_path).stdout
-    assert "0 entries" in graphc("cache", "ls", cwd=tmp_path).stdout
+    assert f"damaged, and removed: {victim}" in graphc("cache", "verify", cwd=tmp_path, status=1).stdout
+    assert count_of_entries(tmp_path) == before - 1
+    assert f"removed {before - 1} file" in graphc("cache", "clear", cwd=tmp_path).stdout
+    assert count_of_entries(tmp_path) == 0
 
 
 @pytest.mark.parametrize("which, picture", [("kmeans", "kmeans_centroids.png"), ("denoise", "photo_edges.png")])

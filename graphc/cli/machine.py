@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from graphc.cli.units import size
+from graphc.cli.units import age, size
 from graphc.config import VARIABLES, settings, unknown_variables
 from graphc.errors import GraphcError
 
@@ -38,6 +38,17 @@ def _backends(console: Console) -> None:
             state += " (chosen)"
         table.add_row(entry.name, state, entry.value)
     console.print(table)
+    console.print(f"C compiler: {_compiler()}\n", highlight=False, soft_wrap=True)
+
+
+def _compiler() -> str:
+    from graphc.runtime.compiler import find_compiler
+
+    try:
+        found = find_compiler()
+    except GraphcError as error:
+        return f"{error.message}; {error.fix}"
+    return f"{' '.join(found.command)} ({found.identity.splitlines()[0]})"
 
 
 def _state(entry) -> str:
@@ -65,26 +76,36 @@ def _settings(console: Console) -> None:
 
 
 def cache(action: str) -> int:
-    """List, check or remove what is in the cache folder."""
+    """List, check or remove what is in the cache folder. 1 if a check found damage."""
     from rich.console import Console
-    from rich.table import Table
 
     from graphc.runtime import cache as store
 
     console = Console(highlight=False)
-    if action == "clear":
-        console.print(f"removed {store.clear()} entries from {settings.cache_dir}")
-        return 0
-    entries = store.entries()
-    if action == "verify":
-        damaged = [entry for entry in entries if not entry.intact()]
+    if action == "ls":
+        _list(console, store.entries())
+    elif action == "clear":
+        console.print(f"removed {_count(store.clear(), 'file')} from {settings.cache_dir}", soft_wrap=True)
+    else:
+        damaged = store.verify()
         for entry in damaged:
-            console.print(f"damaged: {entry.path}")
-        console.print(f"{len(entries) - len(damaged)} of {len(entries)} entries are intact")
+            console.print(f"damaged, and removed: {entry.path}", soft_wrap=True)
+        console.print(f"{_count(len(store.entries()), 'sound entry', 'sound entries')}")
         return int(bool(damaged))
-    table = Table("entry", "kind", "size", title=str(settings.cache_dir), title_justify="left")
-    for entry in entries:
-        table.add_row(entry.name, entry.kind, size(entry.nbytes))
-    console.print(table)
-    console.print(f"{len(entries)} entries, {size(sum(entry.nbytes for entry in entries))}")
     return 0
+
+
+def _list(console: Console, entries: list) -> None:
+    from rich.table import Table
+
+    table = Table("entry", "kind", title=str(settings.cache_dir), title_justify="left")
+    table.add_column("size", justify="right")
+    table.add_column("last used", justify="right")
+    for entry in entries:
+        table.add_row(entry.name, entry.kind, size(entry.nbytes), age(entry.age))
+    console.print(table)
+    console.print(f"{_count(len(entries), 'entry', 'entries')}, {size(sum(entry.nbytes for entry in entries))}")
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
