@@ -96,6 +96,7 @@ def _write(folder: Path, kernels: list[Any], form: str) -> None:
 def explain(options: argparse.Namespace) -> int:
     """Tell for every schedule of a program what its kernels are, what they move, and what did not fuse."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     found = collect(options.target, options.arguments, options.backend)
@@ -106,7 +107,7 @@ def explain(options: argparse.Namespace) -> int:
                               ("written", "right"), ("flops", "right"), ("cache", "left")]:  # fmt: skip
             table.add_column(name, justify=justify, overflow="fold")
         for kernel in plan.kernels:
-            table.add_row(kernel.name, _lines(kernel.origins), kernel.shapes, size(kernel.bytes_read),
+            table.add_row(kernel.name, escape(_lines(kernel.origins)), escape(kernel.shapes), size(kernel.bytes_read),
                           size(kernel.bytes_written), amount(kernel.flops), str(kernel.cached))  # fmt: skip
         console.print(table)
         console.print(f"  {len(plan.kernels)} kernels, {size(plan.bytes_moved)} moved, {amount(plan.flops)} flops, "

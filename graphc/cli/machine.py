@@ -26,6 +26,7 @@ def devices() -> int:
 
 
 def _backends(console: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     import graphc as gc
@@ -36,7 +37,7 @@ def _backends(console: Console) -> None:
         state = _state(entry)
         if entry.name == chosen:
             state += " (chosen)"
-        table.add_row(entry.name, state, entry.value)
+        table.add_row(entry.name, escape(state), entry.value)
     console.print(table)
     console.print(f"C compiler: {_compiler()}\n", highlight=False, soft_wrap=True)
 
@@ -61,6 +62,7 @@ def _state(entry) -> str:
 
 
 def _settings(console: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("variable", "value", "meaning", title="settings", title_justify="left")
@@ -68,10 +70,10 @@ def _settings(console: Console) -> None:
         try:
             value = getattr(settings, name)
         except GraphcError as error:
-            table.add_row(variable.env, f"[red]{error.message}[/red]; use {variable.works}", variable.doc)
+            table.add_row(variable.env, f"[red]{escape(error.message)}[/red]; use {variable.works}", variable.doc)
             continue
         text = ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)
-        table.add_row(variable.env, text or "-", variable.doc)
+        table.add_row(variable.env, escape(text) or "-", variable.doc)
     console.print(table)
 
 
@@ -96,9 +98,10 @@ def cache(action: str) -> int:
 
 
 def _list(console: Console, entries: list) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table("entry", "kind", title=str(settings.cache_dir), title_justify="left")
+    table = Table("entry", "kind", title=escape(str(settings.cache_dir)), title_justify="left")
     table.add_column("size", justify="right")
     table.add_column("last used", justify="right")
     for entry in entries:
