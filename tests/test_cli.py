@@ -168,6 +168,12 @@ def test_devices(tmp_path):
     assert "cpu" in done.stdout and "reference" in done.stdout and "GRAPHC_NUM_THREADS" in done.stdout
 
 
+def test_devices_says_which_backend_is_in_use_and_why_none_is(tmp_path, backend, monkeypatch):
+    assert f"in use: {backend}" in graphc("devices", cwd=tmp_path).stdout
+    monkeypatch.setenv("GRAPHC_BACKEND", "abacus")
+    assert "in use: none, because there is no backend 'abacus'" in graphc("devices", cwd=tmp_path).stdout
+
+
 def test_devices_shows_a_malformed_and_an_unknown_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHC_DEBUG", "loud")
     monkeypatch.setenv("GRAPHC_NUMTHREADS", "2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from graphc.cli.units import age, size
@@ -29,36 +28,19 @@ def _backends(console: Console) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    import graphc as gc
+    from graphc.runtime import backend
 
-    table = Table("backend", "state", "from", title="backends", title_justify="left")
-    chosen = gc.get_backend_name()
-    for entry in sorted(entry_points(group="graphc.backends"), key=lambda entry: entry.name):
-        state = _state(entry)
-        if entry.name == chosen:
-            state += " (chosen)"
-        table.add_row(entry.name, escape(state), entry.value)
+    table = Table("backend", "state", "about", title="backends", title_justify="left")
+    for name, reason in sorted(backend.status().items()):
+        about = backend.get(name).describe() if reason is None else {}
+        lines = "\n".join(f"{key}: {value}" for key, value in about.items())
+        table.add_row(name, escape(reason or "ready"), escape(lines))
     console.print(table)
-    console.print(f"C compiler: {_compiler()}\n", highlight=False, soft_wrap=True)
-
-
-def _compiler() -> str:
-    from graphc.runtime.compiler import find_compiler
-
     try:
-        found = find_compiler()
+        chosen = ", then ".join(found.name for found in backend.select())
     except GraphcError as error:
-        return f"{error.message}; {error.fix}"
-    return f"{' '.join(found.command)} ({found.identity.splitlines()[0]})"
-
-
-def _state(entry) -> str:
-    """'ready', or the first line of why not. A plug-in may fail in any way, and the table must still be shown."""
-    try:
-        entry.load()()
-    except Exception as error:
-        return str(error).splitlines()[0] if str(error) else type(error).__name__
-    return "ready"
+        chosen = f"none, because {error.message}"
+    console.print(f"in use: {chosen}\n", highlight=False, markup=False)
 
 
 def _settings(console: Console) -> None:
