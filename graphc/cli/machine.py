@@ -54,9 +54,17 @@ def _settings(console: Console) -> None:
         except GraphcError as error:
             table.add_row(variable.env, f"[red]{escape(error.message)}[/red]; use {variable.works}", variable.doc)
             continue
-        text = ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)
-        table.add_row(variable.env, escape(text) or "-", variable.doc)
+        table.add_row(variable.env, escape(_text(value)), variable.doc)
     console.print(table)
+
+
+def _text(value: object) -> str:
+    """A setting as one would write it into its variable."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, frozenset):
+        value = ",".join(sorted(value))
+    return "-" if value is None or value == "" else str(value)
 
 
 def cache(action: str) -> int:
