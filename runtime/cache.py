@@ -112,8 +112,10 @@ def _digest(kind: str, key: str, data: bytes) -> bytes:
 def read_entry(path: Path, kind: str, key: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
-            content = file.read()
-            if time.time() - os.fstat(file.fileno()).st_mtime > TOUCH_AFTER:
+            content, state = file.read(), os.fstat(file.fileno())
+            if state.st_uid != os.geteuid():
+                return None
+            if time.time() - state.st_mtime > TOUCH_AFTER:
                 with suppress(OSError):  # a read-only cache serves as well
                     os.utime(path)
     except OSError:

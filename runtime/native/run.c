@@ -11,7 +11,6 @@
 #define POLL_NS 50000000    /* signals are looked for this often */
 
 static int (*ask_python)(void);     /* not 0: a signal handler raised */
-static int64_t thread_limit = 1;
 static __thread int64_t failed_step;
 
 static int64_t nanoseconds(clockid_t clock)
@@ -122,7 +121,7 @@ struct step {
     int64_t words[];
 };
 
-static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t *arg, struct watch *w)
+static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t *arg, int64_t threads, struct watch *w)
 {
     const int64_t *operand = s->words, *template = operand + s->buffers, *patch = template + s->args;
     for (int64_t i = 0; i < s->buffers; i++)
@@ -130,14 +129,14 @@ static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t
     memcpy(arg, template, (size_t)s->args * sizeof *arg);
     for (int64_t i = 0; i < s->patches; i++) arg[patch[2 * i]] = call[patch[2 * i + 1]];
     struct job j = {.kernel = (kernel_fn)(intptr_t)s->kernel, .buf = buf, .arg = arg, .chunks = s->chunks,
-                    .scratch = (size_t)s->scratch, .threads = thread_limit};
+                    .scratch = (size_t)s->scratch, .threads = threads};
     int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED), before = cost;
     int64_t result = launch(&j, w, &cost);
     if (cost != before) __atomic_store_n(&s->cost, cost, __ATOMIC_RELAXED);
     return result;
 }
 
-int64_t gc_run(int64_t *image, const char *words)
+int64_t gc_run(int64_t *image, const char *words, int64_t threads)
 {
     const int64_t *call = (const int64_t *)words;
     int64_t steps = image[0], needed = image[1] + image[2], space[256];
@@ -149,7 +148,7 @@ int64_t gc_run(int64_t *image, const char *words)
     int64_t result = GC_OK;
     set_float_mode(FLOAT_MODE);
     for (int64_t i = 0; i < steps; i++) {
-        result = run_step(s, call, (void **)work, work + image[1], &w);
+        result = run_step(s, call, (void **)work, work + image[1], threads, &w);
         if (!result && i + 1 < steps && watch_says_stop(&w)) result = w.stop;
         if (result) {
             failed_step = i;
@@ -164,7 +163,6 @@ int64_t gc_run(int64_t *image, const char *words)
 
 int64_t gc_failed_step(void) { return failed_step; }
 int64_t gc_copy_kernel(void) { return (int64_t)(intptr_t)copy_chunks; }
-void gc_set_threads(int64_t threads) { thread_limit = threads; }
 int64_t gc_pool_threads(void) { return pool.started; }
 
 /* ---- once per process ---- */

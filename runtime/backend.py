@@ -1,0 +1,276 @@
+"""Backends: what one is, which there are, and how one is chosen.
+
+A backend is registered in package metadata and nowhere else, whether it comes with graphc or not:
+
+    [project.entry-points."graphc.backends"]
+    cpu = "graphc.runtime.cpu:CpuBackend"
+    reference = "graphc.runtime.reference:ReferenceBackend"
+
+Its module is imported when the backend is first asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from graphc.config import settings
+from graphc.errors import BackendError, CacheError, IndexOutOfRange
+from graphc.ir.program import KernelSource, Program
+from graphc.runtime.buffers import Buffer
+
+GROUP = "graphc.backends"
+ALIASES = {"c": "cpu", "numpy": "cpu"}
+
+
+class Executable(Protocol):
+    """A program ready to run, any number of times and from several threads."""
+
+    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
+        """Run on these inputs and return the outputs in fresh buffers.
+
+        params  the program's scalars as the signed int64 of their bits
+        donate  positions of inputs that the caller gives away: an output that is an alias takes the buffer over
+
+        Raises IndexFault if an index from data lies outside its array.
+        """
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A device and a way to run programs on it.
+
+    name     as in GRAPHC_BACKEND
+    dialect  the folder in codegen_templates that its kernels are written in; None if it interprets the graph
+    rank     where it stands in `auto`, the least first: 10 CUDA, 20 HIP, 30 GPU through OpenCL, 50 CPU, 90 reference;
+             None if it has to be named
+    kind     "cpu" or "gpu"
+    """
+
+    name: str
+    dialect: str | None
+    rank: int | None
+    kind: str
+
+    def is_available(self) -> str | None:
+        """None if it can run here, else the reason why not and what to install. Cheap after the first call."""
+
+    def describe(self) -> dict[str, str]:
+        """What `graphc devices` prints: the device, the compiler, its limits."""
+
+    def allocate(self, nbytes: int) -> Buffer:
+        """Memory of the device. Raises MemoryError if it cannot fit."""
+
+    def from_numpy(self, array: np.ndarray) -> Buffer:
+        """The array in the device's memory; on the host it is shared where its layout permits."""
+
+    def compile(self, kernels: Sequence[KernelSource]) -> list[int]:
+        """Handles of the compiled kernels, built where no cache has them. Raises CompileError."""
+
+    def load(self, program: Program) -> Executable:
+        """Check the program, compile its kernels and make it ready to run."""
+
+
+class IndexFault(IndexOutOfRange):
+    """An index from data lay outside its array.
+
+    step      the step of the program that read it
+    position  the position of the first bad index, counted in that kernel's order
+    """
+
+    def __init__(self, step: int, position: int, label: str):
+        what = f" of {label}" if label else ""
+        super().__init__(f"the index at position {position}{what} lies outside the array")
+        self.step = step
+        self.position = position
+
+
+# ------------------------------------------------------------------------------------------------- what is registered
+
+
+@cache
+def registered() -> dict[str, str]:
+    """Name -> "module:Class" of every registered backend."""
+    table = _cached_table()
+    if "cpu" not in table:  # a checkout on the path that was never installed
+        table = {**_table_of_checkout(), **table}
+    return table
+
+
+def _cached_table() -> dict[str, str]:
+    """The table from package metadata. Reading that takes 10 ms and more, so it is kept in the cache folder for as
+    long as no folder on the path changes: installing or removing a package changes one."""
+    from graphc.runtime.cache import Store
+
+    facts = [(folder, _modified(folder)) for folder in sys.path]
+    key = "backends-" + hashlib.blake2b(repr((GROUP, facts)).encode(), digest_size=16).hexdigest()
+    store = Store("tools")
+    try:
+        known = store.load(key)
+    except CacheError:  # the folder cannot be trusted; compiling says so, choosing a backend needs no cache
+        return _table_of_metadata()
+    if known is not None:
+        return json.loads(known)
+    table = _table_of_metadata()
+    store.store(key, json.dumps(table).encode())
+    return table
+
+
+def _modified(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _table_of_metadata() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=GROUP)}
+
+
+def _table_of_checkout() -> dict[str, str]:
+    import tomllib
+
+    path = Path(__file__).resolve().parent.parent / "pyproject.toml"
+    try:
+        return tomllib.loads(path.read_text())["project"]["entry-points"][GROUP]
+    except (OSError, KeyError):
+        return {}
+
+
+# ----------------------------------------------------------------------------------------------------------- choosing
+
+_instances: dict[str, Backend] = {}
+_lock = threading.RLock()
+
+
+def get(name: str) -> Backend:
+    """The backend of this name or alias; "gpu" is the best GPU. Raises BackendError if it is unknown or absent."""
+    name = ALIASES.get(name, name)
+    if name == "auto":
+        return _automatic()
+    if name == "gpu":
+        return _best_gpu()
+    if name not in registered():
+        raise BackendError(f"there is no backend {name!r}; {_listing()}", op="GRAPHC_BACKEND")
+    try:
+        backend = _instance(name)
+        reason = backend.is_available()
+    except ImportError as error:
+        reason = str(error)
+    if reason is not None:
+        raise BackendError(f"the backend {name!r} cannot run here: {reason}; {_listing()}", op="GRAPHC_BACKEND")
+    return backend
+
+
+def select(chain: str | None = None) -> list[Backend]:
+    """The backends of a chain such as "auto" or "opencl,cpu" that can run here, in the order of preference.
+
+    chain: by default GRAPHC_BACKEND. Raises BackendError if none of them can run.
+    """
+    chosen: list[Backend] = []
+    errors = []
+    for name in (chain or settings.backend).split(","):
+        try:
+            backend = get(name.strip())
+        except BackendError as error:
+            errors.append(error)
+            continue
+        if backend not in chosen:
+            chosen.append(backend)
+    if not chosen:
+        raise errors[0]
+    return chosen
+
+
+def status() -> dict[str, str | None]:
+    """Every registered backend and why it cannot run here; None where it can."""
+    return {name: _reason(name) for name in registered()}
+
+
+def _instance(name: str) -> Backend:
+    with _lock:
+        if name not in _instances:
+            module, _, attribute = registered()[name].partition(":")
+            _instances[name] = getattr(importlib.import_module(module), attribute)()
+        return _instances[name]
+
+
+def _reason(name: str) -> str | None:
+    try:
+        return _instance(name).is_available()
+    except ImportError as error:  # a package that its module needs
+        return str(error)
+
+
+def _listing() -> str:
+    states = status()
+    here = [name for name, reason in states.items() if reason is None]
+    absent = [f"{name} ({reason})" for name, reason in states.items() if reason is not None]
+    return f"available: {', '.join(here)}" + (f"; not available: {', '.join(absent)}" if absent else "")
+
+
+def _ranked() -> list[Backend]:
+    """The backends that `auto` considers, best first. A plug-in that cannot be imported is passed over."""
+    found = []
+    for name in registered():
+        try:
+            backend = _instance(name)
+        except ImportError:
+            continue  # status() and the errors above give the reason
+        if backend.rank is not None:
+            found.append(backend)
+    return sorted(found, key=lambda backend: (backend.rank, backend.name))
+
+
+def _automatic() -> Backend:
+    backend, skipped = _choose()
+    if backend.dialect is None and skipped:
+        _warn_slow("; ".join(skipped))
+    return backend
+
+
+@cache
+def _choose() -> tuple[Backend, tuple[str, ...]]:
+    """One backend for the whole process, and why better ones on the host were passed over."""
+    skipped = []
+    for backend in _ranked():
+        reason = backend.is_available()
+        if reason is None:
+            return backend, tuple(skipped)
+        if backend.kind == "cpu":
+            skipped.append(reason)
+    raise BackendError(f"no backend can run here; {_listing()}", op="GRAPHC_BACKEND")
+
+
+@cache
+def _warn_slow(reason: str) -> None:
+    warnings.warn(
+        f"graphc computes with NumPy, without compiled kernels: {reason}", RuntimeWarning, stacklevel=2
+    )  # fmt: skip
+
+
+def _best_gpu() -> Backend:
+    for backend in _ranked():
+        if backend.kind == "gpu" and backend.is_available() is None:
+            return backend
+    raise BackendError(f"there is no GPU that graphc can use; {_listing()}", op="GRAPHC_BACKEND")
+
+
+def forget_choice() -> None:
+    """Choose anew: for tests, and after the compiler's settings changed."""
+    _choose.cache_clear()
+    _warn_slow.cache_clear()
+    _instances.clear()

@@ -1,0 +1,152 @@
+"""The CPU backend: kernels in C, compiled by the machine's compiler, run by the native library on a pool of threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from graphc.config import settings
+from graphc.errors import BackendError, CompileError
+from graphc.ir.program import KernelSource, Program
+from graphc.runtime import buffers, cache, compiler, native
+from graphc.runtime.counters import counters
+from graphc.runtime.executable import CpuExecutable, check
+
+STORE = cache.Store("kernels")
+
+
+class CpuBackend:
+    """C kernels on the host's SIMD units."""
+
+    name = "cpu"
+    dialect = "c"
+    rank = 50
+    kind = "cpu"
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._native: native.Native | None = None
+        self._handles: dict[KernelSource, int] = {}
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+
+    # ------------------------------------------------------------------------------------------------------- the host
+
+    def is_available(self) -> str | None:
+        try:
+            compiler.find_compiler()
+        except BackendError as error:
+            return f"{error.message}; {error.fix}"
+        return None
+
+    def describe(self) -> dict[str, str]:
+        found = compiler.find_compiler()
+        return {
+            "device": "host",
+            "threads": str(settings.num_threads),
+            "compiler": " ".join(found.command),
+            "version": found.identity.splitlines()[0],
+            "flags": " ".join([*found.flags, *found.libraries]),
+            "cache": str(cache.cache_folder() or "none"),
+        }
+
+    def allocate(self, nbytes: int) -> buffers.Buffer:
+        return buffers.pool.allocate(nbytes)
+
+    def from_numpy(self, array: np.ndarray) -> buffers.Buffer:
+        return buffers.from_numpy(array)
+
+    # ------------------------------------------------------------------------------------------------------ compiling
+
+    def compile(self, kernels: Sequence[KernelSource]) -> list[int]:
+        """Addresses of the kernels' entry points, in the order of `kernels`."""
+        handles = self._handles
+        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in handles]
+        if missing:
+            with self._lock:
+                missing = [kernel for kernel in missing if kernel not in handles]
+                found = _Batch(compiler.find_compiler(), missing, with_native=self._native is None)
+                self._native = found.native or self._native
+                for kernel in missing:
+                    handles[kernel] = found.open(kernel, self._native)
+                counters.compiles += found.misses
+                counters.kernel_misses += found.misses
+                counters.kernel_hits -= found.misses
+        counters.kernel_hits += len(kernels)
+        return [handles[kernel] for kernel in kernels]
+
+    def load(self, program: Program) -> CpuExecutable:
+        check(program)
+        handles = self.compile(program.kernels)
+        if self._native is None:
+            with self._lock:
+                self._native = self._native or _Batch(compiler.find_compiler(), [], with_native=True).native
+        return CpuExecutable(program, handles, self._native)
+
+
+class _Batch:
+    """Files of the kernels of one request, and of the native library if it is still to be loaded: from the cache, or
+    compiled together."""
+
+    def __init__(self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool):
+        self.cc = cc
+        jobs = {kernel: self._job(kernel) for kernel in kernels}
+        own = _native_job(cc) if with_native else None
+        wanted = [*jobs.values(), *([own] if own else [])]
+        files = {job.key: path for job in wanted if (path := _sound(job.key)) is not None}
+        unbuilt = [job for job in wanted if job.key not in files]
+        self.misses = sum(job is not own for job in unbuilt)
+        if unbuilt:
+            files |= _build(cc, unbuilt)
+        self.files = {kernel: files[job.key] for kernel, job in jobs.items()}
+        self.native = self._load_native(own, files[own.key]) if own else None
+
+    def _job(self, kernel: KernelSource) -> compiler.Job:
+        return compiler.Job(self.cc.key(kernel.entry, kernel.text), kernel.text, self.cc.flags, self.cc.libraries)
+
+    def open(self, kernel: KernelSource, library: native.Native) -> int:
+        """The entry point. A sound file that does not load was built on another system: it is compiled here."""
+        try:
+            return library.open(self.files[kernel], kernel.entry, compiler.spare_path())
+        except OSError:
+            job = self._job(kernel)
+            path = _build(self.cc, [job])[job.key]
+        try:
+            return library.open(path, kernel.entry, compiler.spare_path())
+        except OSError as error:
+            STORE.remove(job.key)
+            source = cache.keep_source(f"{job.key}.c", kernel.text)
+            raise CompileError(f"the kernel {kernel.entry} does not load: {error}",
+                               fix=f"the source lies in {source}") from None  # fmt: skip
+
+    def _load_native(self, own: compiler.Job, path: Path) -> native.Native:
+        try:
+            return native.load(path)
+        except OSError:
+            return native.load(_build(self.cc, [own])[own.key])
+
+
+def _native_job(cc: compiler.Compiler) -> compiler.Job:
+    # The key says all of the text; what is compiled includes the files, so that messages name them.
+    key = cc.key("native", native.source(), compiler.NATIVE_FLAGS)
+    return compiler.Job(key, '#include "native.c"\n', compiler.NATIVE_FLAGS, ("-ldl",), native.FOLDER)
+
+
+def _sound(key: str) -> Path | None:
+    """The file of the cache if its checksum is right."""
+    return STORE.path(key) if STORE.load(key) is not None else None
+
+
+def _build(cc: compiler.Compiler, jobs: Sequence[compiler.Job]) -> dict[str, Path]:
+    """Compile into files of this process and copy them into the cache. What is loaded is the file of this process: no
+    other can remove or replace it meanwhile."""
+    paths = compiler.build(cc, jobs)
+    for job, path in zip(jobs, paths, strict=True):
+        STORE.store(job.key, path.read_bytes())
+    return {job.key: path for job, path in zip(jobs, paths, strict=True)}

@@ -1,0 +1,271 @@
+"""A program made ready for the CPU: checked once, encoded for the native library, run many times."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from graphc.config import settings
+from graphc.errors import GraphcError, OutOfMemory
+from graphc.ir.program import Copy, Launch, Library, Operand, Program, Slot, Step
+from graphc.runtime import library, native
+from graphc.runtime.backend import IndexFault
+from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
+from graphc.runtime.counters import counters
+
+COPY_CHUNK = 262144  # bytes; run.c has the same number
+BIG = 64 << 20  # a run that allocates more asks first whether it fits
+
+
+class CpuExecutable:
+    """One program. `run` may be called from several threads at once: all that a run changes is its own."""
+
+    def __init__(self, program: Program, handles: Sequence[int], lib: native.Native):
+        self.program = program
+        self._lib = lib
+        self._run = lib.run
+        self._layout = layout = Layout(program)
+        self._pack = struct.Struct(f"{1 + layout.outside + layout.params}q").pack
+        self._input_bytes = [program.slots[slot].nbytes for slot in program.inputs]
+        self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
+        self._aliases = [_alias_position(program, slot) for slot in layout.outputs]
+        self._launches = sum(not isinstance(step, Copy) for step in program.steps)
+        self._big = program.peak_bytes >= BIG
+        self._segments = [
+            LibrarySegment(steps[0], first, program)
+            if is_library
+            else NativeSegment(steps, first, layout, handles, lib)
+            for is_library, first, steps in _segments(program.steps)
+        ]
+        only_native = len(self._segments) == 1 and isinstance(self._segments[0], NativeSegment)
+        self._image = self._segments[0].image if only_native else None
+        self._plain = layout.results == list(range(len(program.inputs), layout.outside))
+
+    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
+        """See runtime.backend.Executable."""
+        if len(inputs) != len(self._input_bytes):
+            raise ValueError(f"the program takes {len(self._input_bytes)} inputs, not {len(inputs)}")
+        for buffer, nbytes in zip(inputs, self._input_bytes):  # noqa: B905 (equal lengths, and hot)
+            if buffer.nbytes < nbytes:
+                raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
+        if len(params) != self._layout.params:
+            params = self._needed(params)
+        if self._big:
+            pool.require(self.program.peak_bytes)
+        allocate = pool.allocate
+        if donate:
+            outputs = self._outputs_with(inputs, donate)
+        else:
+            outputs = [allocate(nbytes) for nbytes in self._output_bytes]
+        arena = allocate(self.program.arena) if self.program.arena else None
+        outside = [*inputs, *outputs]
+        words = self._pack(arena.address if arena else 0, *[buffer.address for buffer in outside], *params)
+        counters.launches += self._launches
+        if self._image is not None:
+            result = self._run(self._image, words, settings.num_threads)
+            if result:
+                self._fail(result, 0)
+        else:
+            self._run_segments(words, outside, arena)
+        return outputs if self._plain else [outside[position] for position in self._layout.results]
+
+    def _run_segments(self, words: bytes, outside: list[Buffer], arena: Buffer | None) -> None:
+        for segment in self._segments:
+            if isinstance(segment, LibrarySegment):
+                segment.run(self._layout, outside, arena)
+                continue
+            result = self._run(segment.image, words, settings.num_threads)
+            if result:
+                self._fail(result, segment.first)
+
+    def _needed(self, params: Sequence[int]) -> Sequence[int]:
+        if len(params) < self._layout.params:
+            raise ValueError(f"the program takes {self._layout.params} parameters, not {len(params)}")
+        return params[: self._layout.params]
+
+    def _outputs_with(self, inputs: Sequence[Buffer], donate: Sequence[int]) -> list[Buffer]:
+        """Outputs where those that are aliases of donated inputs take over the buffers of these."""
+        for position in donate:
+            given = inputs[position]
+            if given.exports:
+                raise BufferError(f"input {position} cannot be donated: an array still shows its memory")
+            if sum(other.address == given.address for other in inputs) > 1:
+                raise BufferError(f"input {position} cannot be donated: it is an input twice")
+        outputs: list[Buffer] = []
+        for nbytes, position in zip(self._output_bytes, self._aliases, strict=True):
+            # A wrapped array is the user's: nothing is written to it.
+            taken = position is not None and position in donate and isinstance(inputs[position], PooledBuffer)
+            outputs.append(inputs[position] if taken else pool.allocate(nbytes))
+        return outputs
+
+    def _fail(self, result: int, first: int) -> None:
+        step = first + self._lib.lib.gc_failed_step()
+        label = self.program.labels[step] if step < len(self.program.labels) else ""
+        if result > 0:
+            raise IndexFault(step, result - 1, label)
+        if result == native.INTERRUPTED:
+            raise native.take_raised()
+        if result == native.NO_MEMORY:
+            raise OutOfMemory(f"there is no scratch memory for {label or f'step {step}'}")
+        raise GraphcError("the process was forked by a signal handler inside a run; in the child the run is void")
+
+
+class Layout:
+    """Where the words of a run lie: [arena, addresses of inputs, addresses of outputs, parameters]."""
+
+    def __init__(self, program: Program):
+        self.slots = program.slots
+        self.outputs = list(dict.fromkeys(slot for slot in program.outputs if slot not in program.inputs))
+        order = [*program.inputs, *self.outputs]
+        self.position = {slot: position for position, slot in enumerate(order)}
+        self.outside = len(order)
+        self.results = [self.position[slot] for slot in program.outputs]
+        patches = [param for step in program.steps if isinstance(step, Launch) for _, param in step.params]
+        self.params = max(patches, default=-1) + 1
+
+    def operand(self, slot: int) -> int:
+        """As run.c reads it: the index of an address, or minus an offset into the arena."""
+        return 1 + self.position[slot] if slot in self.position else -self.slots[slot].offset
+
+    def param(self, number: int) -> int:
+        return 1 + self.outside + number
+
+
+class NativeSegment:
+    """Steps that the native library runs in one call."""
+
+    def __init__(self, steps: Sequence[Step], first: int, layout: Layout, handles: Sequence[int], lib: native.Native):
+        self.first = first
+        encoded = [_encode(step, layout, handles, lib) for step in steps]
+        most = [max((len(part[kind]) for part in encoded), default=0) for kind in (1, 2)]
+        words = [len(encoded), *most]
+        for head, operands, args, patches in encoded:
+            words += [*head, len(operands), len(args), len(patches) // 2, *operands, *args, *patches]
+        self.image = lib.ffi.new("int64_t[]", words)
+
+
+def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> tuple[list, list, list, list]:
+    """(kernel, chunks, scratch, cost so far), operands, argument words, patches: struct step of run.c."""
+    if isinstance(step, Copy):
+        head = [lib.copy_kernel, -(-step.nbytes // COPY_CHUNK), 0, 0]
+        return head, [layout.operand(step.source), layout.operand(step.target)], [step.nbytes], []
+    patches = [word for place, param in step.params for word in (place, layout.param(param))]
+    scratch = -(-step.scratch // ALIGNMENT) * ALIGNMENT
+    head = [handles[step.kernel], step.chunks, scratch, 0]
+    return head, [layout.operand(slot) for slot in step.slots], list(step.args), patches
+
+
+class LibrarySegment:
+    """One library step with its operands resolved."""
+
+    def __init__(self, step: Library, first: int, program: Program):
+        self.first = first
+        self.call = step.call
+        self.attrs = dict(step.attrs)
+        self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]
+        self.outputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.outputs]
+
+    def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None) -> None:
+        inputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.inputs]
+        outputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.outputs]
+        for array in inputs:
+            array.flags.writeable = False
+        library.call(self.call, inputs, outputs, self.attrs)
+
+
+def _array(
+    operand: Operand, dtype: np.dtype, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None
+) -> np.ndarray:
+    position = layout.position.get(operand.slot)
+    if position is not None:
+        return outside[position].writable(dtype, operand.shape)
+    return arena.writable(dtype, operand.shape, layout.slots[operand.slot].offset)
+
+
+def _numpy_dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def _segments(steps: Sequence[Step]) -> Iterator[tuple[bool, int, list[Step]]]:
+    """(is a library step, number of the first step, steps): runs of native steps, and library steps one by one."""
+    for is_library, group in groupby(enumerate(steps), key=lambda item: isinstance(item[1], Library)):
+        numbered = list(group)
+        parts = [[item] for item in numbered] if is_library else [numbered]
+        for part in parts:
+            yield is_library, part[0][0], [step for _, step in part]
+
+
+def _alias_position(program: Program, slot: int) -> int | None:
+    alias = program.slots[slot].alias
+    return None if alias is None else program.inputs.index(alias)
+
+
+# ------------------------------------------------------------------------------------------------------- the boundary
+
+
+def check(program: Program) -> None:
+    """Raise ValueError if the program names memory, kernels or words that it does not have.
+
+    Programs come from a disk cache too, and from here on their numbers are pointers.
+    """
+    for number, slot in enumerate(program.slots):
+        _require(_slot_is_sound(program, number, slot), f"slot {number}: {slot} does not fit the program")
+    outside = [*program.inputs, *program.outputs]
+    _require(all(0 <= slot < len(program.slots) for slot in outside), "inputs or outputs name slots that are not there")
+    _require(len(set(program.inputs)) == len(program.inputs), "a slot is an input twice")
+    for number, step in enumerate(program.steps):
+        _require(_CHECKS[type(step)](program, step), f"step {number}: {step} does not fit the program")
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(f"the program cannot be run: {message}")
+
+
+def _slot_is_sound(program: Program, number: int, slot: Slot) -> bool:
+    if slot.nbytes < 0:
+        return False
+    if slot.role == "temp":
+        return slot.offset >= 0 and slot.offset % ALIGNMENT == 0 and slot.offset + slot.nbytes <= program.arena
+    if slot.role == "input":
+        return number in program.inputs
+    alias = slot.alias
+    fits = alias is None or (alias in program.inputs and program.slots[alias].nbytes >= slot.nbytes)
+    return slot.role == "output" and number in program.outputs and fits
+
+
+def _launch_is_sound(program: Program, step: Launch) -> bool:
+    return (
+        0 <= step.kernel < len(program.kernels)
+        and all(0 <= slot < len(program.slots) for slot in step.slots)
+        and all(0 <= word < len(step.args) and param >= 0 for word, param in step.params)
+        and step.chunks >= 0
+        and step.scratch >= 0
+    )
+
+
+def _copy_is_sound(program: Program, step: Copy) -> bool:
+    ends = (step.source, step.target)
+    return step.nbytes >= 0 and all(
+        0 <= slot < len(program.slots) and step.nbytes <= program.slots[slot].nbytes for slot in ends
+    )
+
+
+def _library_is_sound(program: Program, step: Library) -> bool:
+    return step.call in library.ROUTINES and all(
+        0 <= operand.slot < len(program.slots)
+        and math.prod(operand.shape) * _numpy_dtype(operand.dtype).itemsize <= program.slots[operand.slot].nbytes
+        for operand in (*step.inputs, *step.outputs)
+    )
+
+
+_CHECKS: dict[type, Any] = {Launch: _launch_is_sound, Copy: _copy_is_sound, Library: _library_is_sound}
