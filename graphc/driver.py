@@ -13,7 +13,7 @@ class Buffer:
         self.array = array
 
     def view(self, dtype, shape) -> np.ndarray:
-        return self.array.view(dtype.numpy).reshape(shape)
+        return self.array.view(dtype).reshape(shape)
 
     @classmethod
     def from_numpy(cls, array: np.ndarray, copy: bool = False) -> Buffer:

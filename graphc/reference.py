@@ -46,7 +46,7 @@ def _uses(nodes: Sequence[Node], order: list[Node]) -> dict[Node, int]:
 
 def _value(node: Node, values: dict):
     if node.value is not None:
-        return node.value.view(node.dtype, node.shape)
+        return node.value.view(node.dtype.numpy, node.shape)
     if node.op is CONST:
         return np.asarray(const_value(node))
     sources = [values[src] for src in node.srcs]

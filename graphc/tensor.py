@@ -34,7 +34,7 @@ def host_view(node: Node) -> np.ndarray | None:
         path.append(node)
         node = node.srcs[0]
     if node.value is not None:
-        array = node.value.view(node.dtype, node.shape)
+        array = node.value.view(node.dtype.numpy, node.shape)
     elif node.op is CONST:
         array = np.asarray(const_value(node))
     else:
@@ -254,8 +254,10 @@ class Tensor:
     # ---- printing: shows values, so it realizes
 
     def __repr__(self) -> str:
+        if not self.size:
+            return f"Tensor([], shape={self.shape}, dtype={self.dtype})"
         body = np.array2string(_printable(self), separator=", ", prefix="Tensor(")
-        return f"Tensor({body}, dtype={self.dtype})" if self.size else f"Tensor([], shape={self.shape}, dtype={self.dtype})"
+        return f"Tensor({body}, dtype={self.dtype})"
 
     def __str__(self) -> str:
         return str(_printable(self))

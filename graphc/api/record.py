@@ -37,11 +37,27 @@ def wrap(node: Node) -> Tensor:
 
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dtypes.ALL if d.kind in "iu"}
-_zeros: dict[tuple, Node] = {}
+_scalars: dict[tuple, Node] = {}  # (dtype, value) -> constant, for `binary`; no zeros, because 0.0 == -0.0
+_zeros: dict[DType, Node] = {}    # the constant of the integer 0
+_SCALAR_CACHE = 1024
 
 
 def scalar(value, dtype: DType, name: str) -> Node:
     """A constant node. A Python integer that the dtype can't hold raises OverflowError, as in NumPy."""
+    if value.__class__ is int and not value:
+        node = _zeros.get(dtype)
+        if node is None:
+            node = _zeros[dtype] = const(value, dtype)
+        return node
+    node = _scalar(value, dtype, name)
+    if value and value == value:
+        if len(_scalars) >= _SCALAR_CACHE:
+            _scalars.clear()
+        _scalars[dtype, value] = node
+    return node
+
+
+def _scalar(value, dtype: DType, name: str) -> Node:
     if value.__class__ is int:
         if dtype.kind in "iu":
             low, high = _BOUNDS[dtype]
@@ -53,11 +69,6 @@ def scalar(value, dtype: DType, name: str) -> Node:
     elif value.__class__ is float and not -6e4 < value < 6e4:
         with np.errstate(over="ignore"):  # 1e300 as float32 is inf, silently
             return const(value, dtype)
-    if value == 0 and value.__class__ is int:  # node.const keeps no zeros, because 0.0 == -0.0
-        node = _zeros.get(dtype)
-        if node is None:
-            node = _zeros[dtype] = const(value, dtype)
-        return node
     return const(value, dtype)
 
 
@@ -127,7 +138,7 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
     """
     source = numpy_dtype(array.dtype, name)
     dtype = dtype or source
-    alias = dtype is source and array.dtype.isnative and array.flags.c_contiguous
+    alias = dtype is source and array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned
     if copy is False and not alias:
         raise ShapeError("a copy is needed: the array is not contiguous or has another dtype", op=name,
                          fix="leave copy=None, or pass np.ascontiguousarray(a)")
@@ -156,7 +167,7 @@ def binary(op: Op, a, b, name: str) -> Tensor:
         if b.__class__ is Tensor:
             nb = b.node
         elif b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
-            nb = scalar(b, na.dtype, name)
+            nb = _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
         else:
             nb = as_tensor(b, a, name).node
     else:
@@ -170,9 +181,11 @@ def binary(op: Op, a, b, name: str) -> Tensor:
     if nb.shape != shape and nb.shape:
         shape = broadcast_shapes(name, shape, nb.shape)
     device = na.device
-    if nb.device is not device:
+    if nb.device is not device and nb.device is not None:
         device = common_device(name, na, nb)
-    return wrap(make(op, result, shape, (na, nb), (), device=device, site=user_site(2)))
+    tensor = _blank(Tensor)  # as `wrap`, without its call
+    tensor.node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
+    return tensor
 
 
 def operands(a, b, name: str) -> tuple[Node, Node]:
