@@ -103,12 +103,13 @@ def explain(options: argparse.Namespace) -> int:
     console = Console()
     for number, plan in enumerate(found.plans, 1):
         table = Table(title=f"schedule {number} of {len(found.plans)}", title_justify="left")
-        for name, justify in [("kernel", "left"), ("from", "left"), ("shapes", "left"), ("read", "right"),
-                              ("written", "right"), ("flops", "right"), ("cache", "left")]:  # fmt: skip
-            table.add_column(name, justify=justify, overflow="fold")
+        for name in ("kernel", "from", "shapes", "cache"):
+            table.add_column(name, overflow="fold")
+        for name in ("read", "written", "flops"):
+            table.add_column(name, justify="right")
         for kernel in plan.kernels:
-            table.add_row(kernel.name, escape(_lines(kernel.origins)), escape(kernel.shapes), size(kernel.bytes_read),
-                          size(kernel.bytes_written), amount(kernel.flops), str(kernel.cached))  # fmt: skip
+            table.add_row(kernel.name, escape(_lines(kernel.origins)), escape(kernel.shapes), str(kernel.cached),
+                          size(kernel.bytes_read), size(kernel.bytes_written), amount(kernel.flops))  # fmt: skip
         console.print(table)
         console.print(f"  {len(plan.kernels)} kernels, {size(plan.bytes_moved)} moved, {amount(plan.flops)} flops, "
                       f"{size(plan.peak_bytes)} held at most", highlight=False)  # fmt: skip
