@@ -125,6 +125,8 @@ CAUGHT_BY = {
     "ShapeError": (ValueError,),
     "AxisError": (ValueError, IndexError),
     "DTypeError": (TypeError,),
+    "IntegerOverflow": (OverflowError,),
+    "PowerError": (ValueError,),
     "IndexOutOfRange": (IndexError,),
     "TruthValueError": (ValueError,),
     "TracerError": (TypeError,),
