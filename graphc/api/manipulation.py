@@ -295,7 +295,7 @@ def vstack(arrays, /):
 
 
 def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
-    """Cut along an axis: into a number of parts of nearly equal size, the first ones larger, or at a sequence of places.
+    """Cut along an axis into a number of parts of nearly equal size, the first ones larger, or at a sequence of places.
 
     >>> import graphc as gc
     >>> [p.shape for p in gc.array_split(gc.zeros(7), 3)]

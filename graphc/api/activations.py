@@ -1,0 +1,244 @@
+"""Activations and what goes with them: softmax and its kin, one_hot, cross_entropy.
+
+All are composites, recorded op by op and fused by the scheduler: a softmax is one kernel. float16 and bfloat16 are
+computed in float32 and rounded once at the end, integers in the default float.
+"""
+from __future__ import annotations
+
+import functools
+from math import pi, sqrt
+
+from graphc.api import reductions as red
+from graphc.api.axes import an_int
+from graphc.api.elementwise import abs as abs_
+from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, maximum, minimum, tanh, where
+from graphc.api.manipulation import expand_dims, moveaxis, reshape
+from graphc.api.record import as_tensor, cast, elementwise, normalize_axis, wrap
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import make
+
+
+def _carried(function):
+    """Compute in the dtype in which sums are carried, round the result to the dtype of the argument."""
+    @functools.wraps(function)
+    def rounded(x, /, *arguments, **options):
+        x = red._floating(x, function.__name__)
+        return cast(function(cast(x, x.dtype.accumulator), *arguments, **options), x.dtype)
+    return rounded
+
+
+def relu(x, /):
+    """max(x, 0).
+
+    >>> import graphc as gc
+    >>> gc.relu(gc.asarray([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    return maximum(x, 0)
+
+
+def relu6(x, /):
+    """min(max(x, 0), 6)."""
+    return clip(x, 0, 6)
+
+
+def leaky_relu(x, /, negative_slope: float = 0.01):
+    """x where it is positive, negative_slope * x elsewhere.
+
+    >>> import graphc as gc
+    >>> gc.leaky_relu(gc.asarray([-1.0, 2.0]), 0.5).tolist()
+    [-0.5, 2.0]
+    """
+    x = red._floating(x, "leaky_relu")
+    return where(x > 0, x, x * float(negative_slope))
+
+
+def hardtanh(x, /, min_value: float = -1.0, max_value: float = 1.0):
+    """x, cut off at both ends."""
+    return clip(red._floating(x, "hardtanh"), float(min_value), float(max_value))
+
+
+@_carried
+def hardsigmoid(x, /):
+    """min(max(x + 3, 0), 6) / 6."""
+    return clip(x + 3.0, 0.0, 6.0) / 6.0
+
+
+@_carried
+def hardswish(x, /):
+    """x * hardsigmoid(x). Howard et al., "Searching for MobileNetV3" (2019)."""
+    return x * clip(x + 3.0, 0.0, 6.0) / 6.0
+
+
+@_carried
+def sigmoid(x, /):
+    """1 / (1 + exp(-x)), without overflow or loss of small values.
+
+    >>> import graphc as gc
+    >>> gc.sigmoid(gc.asarray([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    small = exp(-abs_(x))
+    return where(x >= 0, 1.0, small) / (small + 1.0)
+
+
+@_carried
+def log_sigmoid(x, /):
+    """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|))."""
+    return minimum(x, 0.0) - log1p(exp(-abs_(x)))
+
+
+@_carried
+def silu(x, /):
+    """x * sigmoid(x), also called swish. Elfwing, Uchibe & Doya (2018).
+
+    >>> import graphc as gc
+    >>> gc.silu(gc.asarray(0.0)).item()
+    0.0
+    """
+    return x * sigmoid(x)
+
+
+@_carried
+def gelu(x, /, approximate: str = "none"):
+    """x times the normal distribution function at x, by erf ("none") or by tanh. Hendrycks & Gimpel (2016).
+
+    >>> import graphc as gc
+    >>> gc.gelu(gc.asarray(0.0)).item()
+    0.0
+    """
+    if approximate == "tanh":
+        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1.0)
+    if approximate != "none":
+        raise ShapeError(f"approximate must be 'none' or 'tanh', not {approximate!r}", op="gelu")
+    return x * 0.5 * (erf(x * sqrt(0.5)) + 1.0)
+
+
+@_carried
+def elu(x, /, alpha: float = 1.0):
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere. Clevert, Unterthiner & Hochreiter (2016)."""
+    return where(x > 0, x, expm1(minimum(x, 0.0)) * float(alpha))
+
+
+@_carried
+def selu(x, /):
+    """A scaled elu that keeps mean and variance. Klambauer, Unterthiner, Mayr & Hochreiter (2017)."""
+    return elu(x, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946
+
+
+@_carried
+def softplus(x, /, beta: float = 1.0):
+    """log(1 + exp(beta * x)) / beta, without overflow.
+
+    >>> import graphc as gc
+    >>> gc.softplus(gc.asarray([1000.0])).tolist()
+    [1000.0]
+    """
+    scaled = x * float(beta)
+    return (maximum(scaled, 0.0) + log1p(exp(-abs_(scaled)))) / float(beta)
+
+
+@_carried
+def softsign(x, /):
+    """x / (1 + |x|)."""
+    return x / (abs_(x) + 1.0)
+
+
+@_carried
+def mish(x, /):
+    """x * tanh(softplus(x)). Misra (2019)."""
+    return x * tanh(softplus(x))
+
+
+@_carried
+def softmax(x, /, axis: int | tuple[int, ...] = -1):
+    """exp(x) / sum(exp(x)) along an axis, after taking out the largest element.
+
+    >>> import graphc as gc
+    >>> gc.softmax(gc.asarray([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
+    e = exp(x - red.max(x, axis, keepdims=True))
+    return e / red.sum(e, axis, keepdims=True)
+
+
+@_carried
+def log_softmax(x, /, axis: int | tuple[int, ...] = -1):
+    """log(softmax(x)), without taking the logarithm of small quotients.
+
+    >>> import graphc as gc
+    >>> gc.log_softmax(gc.asarray([0.0, 0.0])).tolist()
+    [-0.6931471805599453, -0.6931471805599453]
+    """
+    centred = x - red.max(x, axis, keepdims=True)
+    return centred - log(red.sum(exp(centred), axis, keepdims=True))
+
+
+def _labels(x, n: int, name: str):
+    """Labels, checked when they are realized: IndexError with the user's line for one outside -n..n-1."""
+    x = as_tensor(x)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"labels are integers, not {x.dtype}", op=name)
+    return elementwise(ops.CHECK_INDEX, name, x, attrs=(n,))
+
+
+def _is_label(labels, n: int):
+    """Whether each class is the label: the classes are a new last axis."""
+    return expand_dims(labels, -1) == cast(wrap(make(ops.IOTA, dt.int64, (n,))), labels.dtype)
+
+
+def one_hot(x, /, num_classes: int, *, dtype=None):
+    """1 at the label's place along a new last axis of num_classes, 0 elsewhere; dtype None is the default float.
+
+    Raises IndexError, when it is realized, for a label outside the classes; negative ones count from the end.
+
+    >>> import graphc as gc
+    >>> gc.one_hot(gc.asarray([0, 2]), 3, dtype="int64").tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
+    n = an_int(num_classes, "one_hot", "num_classes")
+    found = _is_label(_labels(x, n, "one_hot"), n)
+    return cast(found, dt.default_float() if dtype is None else dt.as_dtype(dtype))
+
+
+def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean"):
+    """-log softmax(logits) at the target: integer labels (the shape without `axis`) or probabilities (the same shape).
+
+    reduction: "mean" or "sum" over all targets, or "none". Raises IndexError, when it is realized, for a bad label.
+
+    >>> import graphc as gc
+    >>> gc.cross_entropy(gc.asarray([[0.0, 0.0]]), gc.asarray([1])).item()
+    0.6931471805599453
+    """
+    logits, target = red._floating(logits, "cross_entropy"), as_tensor(target)
+    axis = normalize_axis(axis, logits.ndim, "cross_entropy")
+    scores = log_softmax(moveaxis(logits, axis, -1))
+    n = scores.shape[-1]
+    if target.dtype.kind in "iu":
+        if target.shape != scores.shape[:-1]:
+            raise ShapeError(f"labels of shape {target.shape} do not fit logits of shape {logits.shape}",
+                             op="cross_entropy")
+        chosen = where(_is_label(_labels(target, n, "cross_entropy"), n), scores, 0.0)
+    elif target.shape == logits.shape:
+        chosen = scores * moveaxis(target, axis, -1)
+    else:
+        raise ShapeError(f"probabilities of shape {target.shape} do not fit logits of shape {logits.shape}",
+                         op="cross_entropy")
+    losses = -red.sum(chosen, -1)
+    if reduction == "none":
+        return losses
+    if reduction not in ("mean", "sum"):
+        raise ShapeError(f"reduction must be mean, sum or none, not {reduction!r}", op="cross_entropy")
+    return red.mean(losses) if reduction == "mean" else red.sum(losses)
+
+
+def glu(x, /, axis: int = -1):
+    """The first half of an axis times the sigmoid of the second. Dauphin et al. (2017)."""
+    x = red._floating(x, "glu")
+    axis = normalize_axis(axis, x.ndim, "glu")
+    if x.shape[axis] % 2:
+        raise ShapeError(f"axis {axis} of shape {x.shape} has no two halves", op="glu")
+    halves = moveaxis(reshape(x, (*x.shape[:axis], 2, x.shape[axis] // 2, *x.shape[axis + 1:])), axis, 0)
+    return halves[0] * sigmoid(halves[1])

@@ -1,0 +1,511 @@
+"""Linear algebra: products through the DOT primitive, decompositions through LAPACK. Also the namespace gc.linalg.
+
+Every function works on stacks of matrices, shape (..., m, n). Decompositions compute in float32, float64, complex64 or
+complex128: integers become the default float; float16 and bfloat16 are computed in float32 and rounded at the end.
+A matrix without the property that is needed (singular, not positive definite) raises numpy.linalg.LinAlgError when the
+result is realized.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from graphc.api import record
+from graphc.api import reductions as red
+from graphc.api.axes import an_int, ordered_axes
+from graphc.api.elementwise import abs as abs_
+from graphc.api.elementwise import sqrt, where
+from graphc.api.library import library
+from graphc.api.manipulation import (
+    concat,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    pad,
+    permute_dims,
+    ravel,
+    reshape,
+    slice_axis,
+)
+from graphc.api.products import matmul, promoted
+from graphc.api.record import as_tensor, broadcast_shapes, cast, normalize_axis, wrap
+from graphc.errors import ShapeError
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import make
+
+# ------------------------------------------------------------------------------------------------------------- products
+
+
+def _conj(x):
+    return record.unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else x
+
+
+def dot(a, b, /):
+    """NumPy's dot: a scalar multiplies; otherwise the last axis of a with the last but one (or the only one) of b.
+
+    >>> import graphc as gc
+    >>> gc.dot(gc.asarray([1, 2]), gc.asarray([3, 4])).item()
+    11
+    """
+    a, b = promoted("dot", a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if a.ndim <= 2 and b.ndim <= 2:
+        return matmul(a, b)
+    return tensordot(a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
+
+
+def vecdot(x1, x2, /, *, axis: int = -1):
+    """The sum of conj(x1) * x2 along an axis; the others broadcast.
+
+    >>> import graphc as gc
+    >>> gc.vecdot(gc.asarray([[1, 2], [3, 4]]), gc.asarray([1, 1])).tolist()
+    [3, 7]
+    """
+    x1, x2 = promoted("vecdot", x1, x2)
+    a, b = normalize_axis(axis, x1.ndim, "vecdot"), normalize_axis(axis, x2.ndim, "vecdot")
+    if x1.shape[a] != x2.shape[b]:
+        raise ShapeError(f"shapes {x1.shape} and {x2.shape} do not fit along axis {axis}: "
+                         f"{x1.shape[a]} is not {x2.shape[b]}", op="vecdot")
+    wide = x1.dtype.accumulator
+    products = cast(_conj(moveaxis(x1, a, -1)), wide) * cast(moveaxis(x2, b, -1), wide)
+    return cast(red.sum(products, -1, dtype=products.dtype), x1.dtype)
+
+
+def vdot(a, b, /):
+    """The sum of conj(a) * b over all elements of the flattened arrays."""
+    return vecdot(ravel(a), ravel(b))
+
+
+def inner(a, b, /):
+    """Sums of products over the last axes of both: shape a.shape[:-1] + b.shape[:-1]."""
+    a, b = promoted("inner", a, b)
+    return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, axes=((-1,), (-1,)))
+
+
+def tensordot(a, b, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2):
+    """Sums of products over pairs of axes: the last `axes` of a with the first of b, or the axes named for each.
+
+    The result has the remaining axes of a, then those of b. Raises ShapeError if the sizes differ.
+
+    >>> import graphc as gc
+    >>> gc.tensordot(gc.ones((2, 3, 4)), gc.ones((3, 4, 5))).shape
+    (2, 5)
+    """
+    a, b = promoted("tensordot", a, b)
+    if isinstance(axes, Sequence):
+        left, right = ordered_axes(axes[0], a.ndim, "tensordot"), ordered_axes(axes[1], b.ndim, "tensordot")
+    else:
+        count = an_int(axes, "tensordot", "axes")
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise ShapeError(f"shapes {a.shape} and {b.shape} do not have {count} axes each", op="tensordot")
+        left, right = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
+    if tuple(a.shape[i] for i in left) != tuple(b.shape[i] for i in right):
+        raise ShapeError(f"shapes {a.shape} and {b.shape} do not fit along axes {left} and {right}", op="tensordot")
+    rows, columns = [i for i in range(a.ndim) if i not in left], [i for i in range(b.ndim) if i not in right]
+    shape = tuple(a.shape[i] for i in rows) + tuple(b.shape[i] for i in columns)
+    m, k, n = (prod(x.shape[i] for i in part) for x, part in ((a, rows), (a, left), (b, columns)))
+    a = reshape(permute_dims(a, (*rows, *left)), (m, k))
+    return reshape(matmul(a, reshape(permute_dims(b, (*right, *columns)), (k, n))), shape)
+
+
+def outer(x1, x2, /):
+    """All products of two vectors (other shapes are flattened): shape (x1.size, x2.size).
+
+    >>> import graphc as gc
+    >>> gc.outer(gc.asarray([1, 2]), gc.asarray([3, 4])).tolist()
+    [[3, 4], [6, 8]]
+    """
+    return expand_dims(ravel(x1), 1) * ravel(x2)
+
+
+def kron(a, b, /):
+    """The Kronecker product: every element of a times the whole of b.
+
+    >>> import graphc as gc
+    >>> gc.kron(gc.asarray([1, 10]), gc.asarray([1, 2])).tolist()
+    [1, 2, 10, 20]
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    ndim = max(a.ndim, b.ndim)
+    first, second = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
+    a = reshape(a, tuple(n for size in first for n in (size, 1)))
+    b = reshape(b, tuple(n for size in second for n in (1, size)))
+    return reshape(a * b, tuple(m * n for m, n in zip(first, second, strict=True)))
+
+
+def cross(x1, x2, /, *, axis: int = -1):
+    """The vector product along an axis of size 3; the other axes broadcast. Raises ShapeError for another size.
+
+    >>> import graphc as gc
+    >>> gc.cross(gc.asarray([1, 0, 0]), gc.asarray([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
+    x1, x2 = promoted("cross", x1, x2)
+    a, b = normalize_axis(axis, x1.ndim, "cross"), normalize_axis(axis, x2.ndim, "cross")
+    if x1.shape[a] != 3 or x2.shape[b] != 3:
+        raise ShapeError(f"shapes {x1.shape} and {x2.shape} need size 3 along axis {axis}", op="cross")
+    u = [slice_axis(moveaxis(x1, a, -1), x1.ndim - 1, i, 1) for i in range(3)]
+    v = [slice_axis(moveaxis(x2, b, -1), x2.ndim - 1, i, 1) for i in range(3)]
+    product = concat([u[i - 2] * v[i - 1] - u[i - 1] * v[i - 2] for i in range(3)], axis=-1)
+    return moveaxis(product, -1, axis)
+
+
+def matrix_power(x, n: int, /):
+    """The n-th power of square matrices, by repeated squaring; a negative n takes the inverse.
+
+    >>> import graphc as gc
+    >>> gc.matrix_power(gc.asarray([[1, 1], [0, 1]]), 5).tolist()
+    [[1, 5], [0, 1]]
+    """
+    x, n = _stack(x, "matrix_power", square=True), an_int(n, "matrix_power", "the exponent")
+    if n < 0:
+        x, n = inv(x), -n
+    power = None
+    while n:
+        if n & 1:
+            power = x if power is None else matmul(power, x)
+        n >>= 1
+        if n:
+            x = matmul(x, x)
+    return record.expand_to(_eye(x.shape[-1], x.dtype), x.shape, "matrix_power") if power is None else power
+
+
+# ------------------------------------------------------------------------------------------------------------ diagonals
+
+
+def _counter(n: int):
+    return wrap(make(ops.IOTA, dt.int64, (n,)))
+
+
+def _eye(n: int, dtype: dt.DType):
+    return cast(expand_dims(_counter(n), 1) == _counter(n), dtype)
+
+
+def diagonal(x, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1):
+    """The diagonals of the matrices that two axes form, as a new last axis; offset > 0 lies above the main diagonal.
+
+    >>> import graphc as gc
+    >>> gc.diagonal(gc.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"shape {x.shape} has no diagonal", op="diagonal")
+    x = moveaxis(x, (axis1, axis2), (-2, -1))
+    rows, columns = x.ndim - 2, x.ndim - 1
+    n = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
+    x = slice_axis(slice_axis(x, rows, max(-offset, 0), n), columns, max(offset, 0), n)
+    return slice_axis(reshape(x, (*x.shape[:-2], n * n)), rows, 0, n, n + 1)
+
+
+def diag(x, /, k: int = 0):
+    """The matrix with vector x on its diagonal k, or the diagonal k of matrix x.
+
+    >>> import graphc as gc
+    >>> gc.diag(gc.asarray([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    x = as_tensor(x)
+    if x.ndim == 2:
+        return diagonal(x, offset=k)
+    if x.ndim != 1:
+        raise ShapeError(f"shape {x.shape} is neither a vector nor a matrix", op="diag")
+    rows = pad(x, (max(-k, 0), max(k, 0)))
+    index = _counter(rows.size)
+    zero = cast(as_tensor(0), x.dtype)
+    return where(expand_dims(index, 1) + k == index, expand_dims(rows, 1), zero)
+
+
+def trace(x, /, *, offset: int = 0, dtype=None):
+    """The sum of the diagonal of each matrix, in the dtypes of `sum`.
+
+    >>> import graphc as gc
+    >>> gc.trace(gc.asarray([[1, 2], [3, 4]])).item()
+    5
+    """
+    return red.sum(diagonal(x, offset=offset), -1, dtype=dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------- norms
+
+
+def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # noqa: A002
+    """The norm of the elements along axes (None: all): 2, 1, inf, -inf, 0 (how many are not 0) or any other power.
+
+    >>> import graphc as gc
+    >>> gc.vector_norm(gc.asarray([3.0, 4.0])).item()
+    5.0
+    """
+    x = red._floating(x, "vector_norm")
+    size = abs_(x)
+    if ord == inf:
+        return red.max(size, axis, keepdims=keepdims)
+    if ord == -inf:
+        return red.min(size, axis, keepdims=keepdims)
+    if ord == 0:
+        return cast(red.count_nonzero(x, axis, keepdims=keepdims), size.dtype)
+    if ord == 1:
+        return red.sum(size, axis, keepdims=keepdims)
+    wide = cast(size, size.dtype.accumulator)
+    if ord == 2:
+        found = sqrt(red.sum(wide * wide, axis, keepdims=keepdims))
+    else:
+        found = red.sum(wide ** ord, axis, keepdims=keepdims) ** (1.0 / ord)
+    return cast(found, size.dtype)
+
+
+def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
+    """The norm of each matrix: "fro", "nuc", or 1, -1, 2, -2, inf, -inf as in numpy.linalg.norm.
+
+    >>> import graphc as gc
+    >>> gc.matrix_norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    x = _stack(red._floating(x, "matrix_norm"), "matrix_norm")
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, -1, inf, -inf):
+        along = -2 if ord in (1, -1) else -1
+        sums = red.sum(abs_(x), along, keepdims=True)
+        found = (red.max if ord > 0 else red.min)(sums, (-2, -1), keepdims=True)
+    elif ord in (2, -2, "nuc"):
+        pick = {2: red.max, -2: red.min, "nuc": red.sum}[ord]
+        found = expand_dims(pick(svdvals(x), -1, keepdims=True), -1)
+    else:
+        raise ShapeError(f"there is no matrix norm {ord!r}", op="matrix_norm",
+                         fix="use fro, nuc, 1, -1, 2, -2, inf, -inf")
+    return found if keepdims else reshape(found, x.shape[:-2])
+
+
+def norm(x, /, ord=None, axis=None, *, keepdims: bool = False):  # noqa: A002
+    """NumPy's norm: of the flattened array, of vectors along one axis, or of matrices along two.
+
+    >>> import graphc as gc
+    >>> gc.norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    x = as_tensor(x)
+    if axis is None:
+        if ord is None:
+            return vector_norm(x, keepdims=keepdims)
+        axis = tuple(range(x.ndim))
+    axes = ordered_axes(axis, x.ndim, "norm")
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ShapeError(f"a norm is over one or two axes, not {len(axes)}", op="norm")
+    found = matrix_norm(moveaxis(x, axes, (-2, -1)), keepdims=keepdims, ord="fro" if ord is None else ord)
+    return moveaxis(found, (-2, -1), axes) if keepdims else found
+
+
+# ------------------------------------------------------------------------------------------------------- decompositions
+
+
+def _stack(x, name: str, square: bool = False):
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"shape {x.shape} is not a matrix or a stack of matrices", op=name)
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"the matrices of shape {x.shape} are not square", op=name)
+    return x
+
+
+def _lapack(name: str, arguments: tuple, *tensors) -> tuple:
+    """The results of a routine in a dtype that LAPACK has, rounded to the dtype of the operands if that is narrower."""
+    tensors = promoted(name, *(red._floating(x, name) for x in tensors))
+    narrow = tensors[0].dtype
+    found = library(name, arguments, *(cast(x, narrow.accumulator) for x in tensors))
+    return found if narrow.accumulator is narrow else tuple(cast(x, narrow) for x in found)
+
+
+class QR(NamedTuple):
+    Q: object
+    R: object
+
+
+class SVD(NamedTuple):
+    U: object
+    S: object
+    Vh: object
+
+
+class Eigh(NamedTuple):
+    eigenvalues: object
+    eigenvectors: object
+
+
+class Slogdet(NamedTuple):
+    sign: object
+    logabsdet: object
+
+
+def cholesky(x, /, *, upper: bool = False):
+    """The triangular L with L @ conj(L).T == x, for Hermitian positive definite x; upper: conj(L).T instead.
+
+    >>> import graphc as gc
+    >>> gc.cholesky(gc.asarray([[4.0, 0.0], [0.0, 9.0]])).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
+    x = _stack(x, "cholesky", square=True)
+    if upper:       # NumPy's routine reads the lower triangle, and here the upper one has the values
+        return _conj(matrix_transpose(cholesky(_conj(matrix_transpose(x)))))
+    return _lapack("cholesky", (), x)[0]
+
+
+def inv(x, /):
+    """The inverse of square matrices.
+
+    >>> import graphc as gc
+    >>> gc.inv(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return _lapack("inv", (), _stack(x, "inv", square=True))[0]
+
+
+def solve(x1, x2, /):
+    """y with x1 @ y == x2: x2 is one vector (only if it has one dimension) or a stack of matrices (..., n, k).
+
+    >>> import graphc as gc
+    >>> gc.solve(gc.asarray([[2.0, 0.0], [0.0, 4.0]]), gc.asarray([2.0, 2.0])).tolist()
+    [1.0, 0.5]
+    """
+    x1, x2 = _stack(x1, "solve", square=True), as_tensor(x2)
+    if x2.ndim == 0 or x2.shape[max(x2.ndim - 2, 0)] != x1.shape[-1]:
+        raise ShapeError(f"shapes {x1.shape} and {x2.shape} do not fit", op="solve")
+    if x2.ndim > 1:
+        broadcast_shapes("solve", x1.shape[:-2], x2.shape[:-2])
+    return _lapack("solve", (), x1, x2)[0]
+
+
+def qr(x, /, *, mode: str = "reduced") -> QR:
+    """Q with orthonormal columns and upper triangular R, with Q @ R == x. mode "complete": Q is square.
+
+    >>> import graphc as gc
+    >>> [part.shape for part in gc.qr(gc.ones((3, 2)))]
+    [(3, 2), (2, 2)]
+    """
+    if mode not in ("reduced", "complete"):
+        raise ShapeError(f"mode must be 'reduced' or 'complete', not {mode!r}", op="qr")
+    return QR(*_lapack("qr", (mode == "complete",), _stack(x, "qr")))
+
+
+def svd(x, /, *, full_matrices: bool = True) -> SVD:
+    """The singular value decomposition U, S, Vh: x == U * S @ Vh (full_matrices=False), S falling.
+
+    >>> import graphc as gc
+    >>> gc.svd(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
+    [4.0, 3.0]
+    """
+    return SVD(*_lapack("svd", (bool(full_matrices),), _stack(x, "svd")))
+
+
+def svdvals(x, /):
+    """The singular values of each matrix in falling order."""
+    return _lapack("svdvals", (), _stack(x, "svdvals"))[0]
+
+
+def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
+    """The eigenvalues, in rising order, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
+
+    >>> import graphc as gc
+    >>> gc.eigh(gc.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
+    [1.0, 2.0]
+    """
+    return Eigh(*_lapack("eigh", (UPLO,), _stack(x, "eigh", square=True)))
+
+
+def eigvalsh(x, /, *, UPLO: str = "L"):  # noqa: N803
+    """The eigenvalues of Hermitian matrices in rising order."""
+    return _lapack("eigvalsh", (UPLO,), _stack(x, "eigvalsh", square=True))[0]
+
+
+def eig(x, /) -> Eigh:
+    """The eigenvalues and eigenvectors of square matrices, always complex."""
+    return Eigh(*library("eig", (), _wide(x, "eig")))
+
+
+def eigvals(x, /):
+    """The eigenvalues of square matrices, always complex."""
+    return library("eigvals", (), _wide(x, "eigvals"))[0]
+
+
+def _wide(x, name: str):
+    x = red._floating(_stack(x, name, square=True), name)
+    return cast(x, x.dtype.accumulator)
+
+
+def det(x, /):
+    """The determinant of square matrices.
+
+    >>> import graphc as gc
+    >>> gc.det(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).item()
+    8.0
+    """
+    return _lapack("det", (), _stack(x, "det", square=True))[0]
+
+
+def slogdet(x, /) -> Slogdet:
+    """Sign and logarithm of the size of the determinant, which can't overflow."""
+    return Slogdet(*_lapack("slogdet", (), _stack(x, "slogdet", square=True)))
+
+
+def _cutoff(x, s, rtol):
+    """The size below which a singular value counts as 0; one for each matrix."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * float(np.finfo(s.dtype.numpy).eps)
+    rtol = as_tensor(rtol, s)
+    top = red.max(s, -1, keepdims=True)
+    return top * (expand_dims(rtol, -1) if rtol.ndim else rtol)
+
+
+def pinv(x, /, *, rtol=None):
+    """The Moore-Penrose pseudo-inverse. Singular values up to rtol times the largest count as 0.
+
+    rtol: None is max(m, n) times the dtype's epsilon; or a number for each matrix.
+
+    >>> import graphc as gc
+    >>> gc.pinv(gc.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
+    """
+    x = _wide_matrices(x, "pinv")
+    if 0 in x.shape[-2:]:
+        return matrix_transpose(x)
+    u, s, vh = svd(x, full_matrices=False)
+    keep = s > _cutoff(x, s, rtol)
+    inverse = where(keep, 1.0 / where(keep, s, 1.0), 0.0)
+    v = _conj(matrix_transpose(vh))
+    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), _conj(matrix_transpose(u)))
+
+
+def _wide_matrices(x, name: str):
+    x = red._floating(_stack(x, name), name)
+    return cast(x, x.dtype.accumulator)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    """How many singular values are larger than rtol times the largest one (rtol: see pinv), as int64.
+
+    >>> import graphc as gc
+    >>> gc.matrix_rank(gc.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
+    1
+    """
+    x = _wide_matrices(x, "matrix_rank")
+    if 0 in x.shape[-2:]:
+        return red.count_nonzero(reshape(x, (*x.shape[:-2], 0)), -1)
+    s = svdvals(x)
+    return red.sum(s > _cutoff(x, s, rtol), -1, dtype=dt.int64)
+
+
+def lstsq(x1, x2, /, *, rtol=None):
+    """The y of least norm that minimises the norm of x1 @ y - x2, by the pseudo-inverse.
+
+    >>> import graphc as gc
+    >>> gc.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0])).tolist()
+    [2.0]
+    """
+    return matmul(pinv(x1, rtol=rtol), x2)

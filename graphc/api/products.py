@@ -1,0 +1,55 @@
+"""matmul: the one way to the DOT primitive, with NumPy's rules for vectors and stacks."""
+from __future__ import annotations
+
+from graphc.api.record import as_tensor, broadcast_shapes, cast, common_device, operands, reshape_to, wrap
+from graphc.errors import ShapeError, user_site
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import make
+
+
+def promoted(name: str, *arrays) -> list:
+    """The arrays as tensors of their common dtype."""
+    if len(arrays) == 2:
+        tensors = [wrap(node) for node in operands(*arrays, name)]
+    else:
+        tensors = [as_tensor(x, None, name) for x in arrays]
+    common = tensors[0].dtype
+    for x in tensors[1:]:
+        common = dt.promote(common, x.dtype)
+    return [cast(x, common) for x in tensors]
+
+
+def matmul(x1, x2, /):
+    """The matrix product of stacks (..., m, k) and (..., k, n): shape (..., m, n), the leading axes broadcast.
+
+    A vector is a row on the left and a column on the right; its axis is not in the result. float16 and bfloat16 are
+    added in float32 and rounded once. Raises ShapeError (a ValueError) if the sizes do not fit, or for a scalar.
+
+    >>> import graphc as gc
+    >>> gc.matmul(gc.asarray([[1, 2], [3, 4]]), gc.asarray([1, 1])).tolist()
+    [3, 7]
+    """
+    a, b = promoted("matmul", x1, x2)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError(f"shapes {a.shape} and {b.shape}: a scalar is not a matrix", op="matmul", fix="use a * b")
+    k = b.shape[max(b.ndim - 2, 0)]
+    if a.shape[-1] != k:
+        fits = b.ndim > 1 and a.shape[-1] == b.shape[-1]
+        raise ShapeError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[-1]} is not {k}", op="matmul",
+                         fix="transpose one operand, e.g. a @ b.T" if fits else None)
+    row, column = a.ndim == 1, b.ndim == 1
+    a = reshape_to(a, (1, k)) if row else a
+    b = reshape_to(b, (k, 1)) if column else b
+    stack = broadcast_shapes("matmul", a.shape[:-2], b.shape[:-2])
+    ndim = len(stack) + 2
+    a, b = (reshape_to(x, (1,) * (ndim - x.ndim) + x.shape) for x in (a, b))
+    found = _dot(a, b, (*stack, a.shape[-2], b.shape[-1]))
+    shape = (*stack, *(() if row else found.shape[-2:-1]), *(() if column else found.shape[-1:]))
+    return reshape_to(found, shape)
+
+
+def _dot(a, b, shape: tuple[int, ...]):
+    nodes = (a.node, b.node)
+    device = common_device("matmul", *nodes)
+    return wrap(make(ops.DOT, a.dtype, shape, nodes, (), device=device, site=user_site(2)))

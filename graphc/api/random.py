@@ -1,0 +1,324 @@
+"""Random numbers: the namespace gc.random.
+
+Counter-based: element i of a call is Threefry-2x32-20 of the generator's key and (offset + i), so any element can be
+computed by any thread, inside any fused kernel (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC 2011). The offset is taken when the call is recorded, so the order of the calls in the program decides the
+values and the order in which they are realized does not. Bits, uniforms and integers are equal on every backend.
+
+The functions of this module draw from one default generator, with a key from the operating system until `seed` is
+called; `Generator(seed)` has its own stream. Real numbers are float32 unless dtype says otherwise.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from math import pi, prod
+
+import numpy as np
+
+from graphc.api.axes import a_shape, an_int
+from graphc.api.elementwise import cos, log, log1p, sqrt
+from graphc.api.indexing import take
+from graphc.api.manipulation import slice_axis
+from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, normalize_axis, reshape_to, wrap
+from graphc.api.reductions import cumulative_sum
+from graphc.api.sorting import argsort, searchsorted
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import const, make
+from graphc.tensor import Tensor
+
+_MASK = 2**64 - 1
+
+# Small constants may be compiled into kernels as literals. Counters start above them, so that the first calls of a
+# generator share their kernels with all later ones.
+_FIRST = 2**20
+
+
+def _mixed(seed: int) -> int:
+    """A key from a seed: near seeds get unlike keys. The finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014)."""
+    z = (seed + 0x9E3779B97F4A7C15) & _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)
+
+
+def _u64(value: int) -> Tensor:
+    return wrap(const(np.uint64(value), dt.uint64))
+
+
+class Generator:
+    """A stream of random numbers: a key, and an offset that grows with every number drawn. Safe to share by threads.
+
+    seed: an int; None takes one from the operating system.
+
+    >>> import graphc as gc
+    >>> a, b = gc.random.Generator(7), gc.random.Generator(7)
+    >>> bool(gc.all(a.uniform(size=5) == b.uniform(size=5)))
+    True
+    """
+
+    def __init__(self, seed: int | None = None):
+        self._lock = threading.Lock()
+        self.seed(seed)
+
+    def seed(self, seed: int | None = None) -> None:
+        """Start again, with the key of this seed."""
+        if seed is None:
+            seed = int.from_bytes(os.urandom(8), "little")
+        self.state = (_mixed(an_int(seed, "seed", "a seed")), _FIRST)
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """(key, offset): assign it to come back to this place of the stream."""
+        with self._lock:
+            return self._key, self._offset
+
+    @state.setter
+    def state(self, state: tuple[int, int]) -> None:
+        key, offset = state
+        with self._lock:
+            self._key, self._offset = int(key) & _MASK, int(offset) & _MASK
+
+    # ---- bits
+
+    def bits(self, size=()) -> Tensor:
+        """64 random bits for each element, as uint64.
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).bits(3).dtype
+        graphc.uint64
+        """
+        shape = a_shape(size, "random")
+        n = prod(shape)
+        with self._lock:
+            key, offset = self._key, self._offset
+            self._offset = (offset + n) & _MASK
+        counter = binary(ops.ADD, wrap(make(ops.IOTA, dt.uint64, (n,))), _u64(offset), "random")
+        return reshape_to(binary(ops.THREEFRY, _u64(key), counter, "random"), shape)
+
+    def _unit(self, shape: tuple[int, ...], dtype: dt.DType) -> Tensor:
+        """Uniform in [0, 1), on the grid of 2**-24 (float64: 2**-53)."""
+        bits = self.bits(shape)
+        if dtype is dt.float64:
+            return cast(bits >> 11, dtype) * 2.0**-53
+        # By way of int32: conversions from it are SIMD instructions everywhere.
+        return cast(cast(bits >> 40, dt.int32), dt.float32) * 2.0**-24
+
+    # ---- real numbers
+
+    def random(self, size=(), *, dtype=None) -> Tensor:
+        """Uniform in [0, 1)."""
+        return self.uniform(0.0, 1.0, size, dtype=dtype)
+
+    def uniform(self, low=0.0, high=1.0, size=None, *, dtype=None) -> Tensor:
+        """Uniform between low and high, numbers or tensors; size None: their common shape. float16 may round to high.
+
+        >>> import graphc as gc
+        >>> x = gc.random.Generator(0).uniform(-1, 1, (2, 3))
+        >>> x.shape, x.dtype, bool(gc.all(gc.abs(x) <= 1))
+        ((2, 3), graphc.float32, True)
+        """
+        dtype = _real(dtype, "uniform")
+        unit = self._unit(_size(size, "uniform", low, high), dtype)
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            span = float(high) - float(low)
+            unit = unit if span == 1.0 else unit * span
+            unit = unit if low == 0 else unit + float(low)
+        else:
+            low = cast(as_tensor(low), unit.dtype)
+            unit = unit * (cast(as_tensor(high), unit.dtype) - low) + low
+        return cast(unit, dtype)
+
+    def normal(self, loc=0.0, scale=1.0, size=None, *, dtype=None) -> Tensor:
+        """Normal with mean loc and standard deviation scale, numbers or tensors; size None: their common shape.
+
+        Box & Muller, "A note on the generation of random normal deviates" (1958): sqrt(-2 log u) cos(2 pi v).
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).normal(size=(2, 3)).shape
+        (2, 3)
+        """
+        dtype = _real(dtype, "normal")
+        shape = _size(size, "normal", loc, scale)
+        z = self._standard(shape, dtype)
+        if not (isinstance(scale, int | float) and scale == 1):
+            z = z * (float(scale) if isinstance(scale, int | float) else cast(as_tensor(scale), z.dtype))
+        if not (isinstance(loc, int | float) and loc == 0):
+            z = z + (float(loc) if isinstance(loc, int | float) else cast(as_tensor(loc), z.dtype))
+        return cast(z, dtype)
+
+    def _standard(self, shape: tuple[int, ...], dtype: dt.DType) -> Tensor:
+        if dtype is dt.float64:
+            u = cast((self.bits(shape) >> 11) + 1, dtype) * 2.0**-53        # in (0, 1]: never log(0)
+            v = self._unit(shape, dtype)
+        else:
+            bits = self.bits(shape)
+            # One word serves both: 32 bits for the radius, which reaches 6.7 deviations, 24 for the angle.
+            u = (cast(cast(bits >> 32, dt.uint32), dt.float32) + 0.5) * 2.0**-32
+            v = cast(cast(bits & 0xFFFFFF, dt.int32), dt.float32) * 2.0**-24
+        return sqrt(log(u) * -2.0) * cos(v * (2 * pi))
+
+    def standard_normal(self, size=(), *, dtype=None) -> Tensor:
+        """Normal with mean 0 and standard deviation 1."""
+        return self.normal(0.0, 1.0, size, dtype=dtype)
+
+    def exponential(self, scale=1.0, size=None, *, dtype=None) -> Tensor:
+        """Exponential with mean `scale`: -scale log(1 - u)."""
+        dtype = _real(dtype, "exponential")
+        unit = self._unit(_size(size, "exponential", scale), dtype)
+        scale = -float(scale) if isinstance(scale, int | float) else -cast(as_tensor(scale), unit.dtype)
+        return cast(log1p(-unit) * scale, dtype)
+
+    def bernoulli(self, p=0.5, size=None) -> Tensor:
+        """True with probability p (a number or a tensor), as bool.
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).bernoulli(1.0, 3).tolist()
+        [True, True, True]
+        """
+        return self._unit(_size(size, "bernoulli", p), dt.float32) < p
+
+    # ---- integers and orders
+
+    def integers(self, low: int, high: int | None = None, size=(), *, dtype=None, endpoint: bool = False) -> Tensor:
+        """Integers from low (0 if only one number is given) up to, without endpoint, high.
+
+        The product of 64 random bits with the width, shifted down: each value is within width / 2**64 of fair (Lemire,
+        "Fast random integer generation in an interval", 2019, without its rejection). Raises ShapeError (a ValueError)
+        for an empty interval.
+
+        >>> import graphc as gc
+        >>> x = gc.random.Generator(0).integers(1, 6, 100, endpoint=True)
+        >>> int(x.min()) >= 1, int(x.max()) <= 6
+        (True, True)
+        """
+        low, high = (0, low) if high is None else (low, high)
+        low, high = an_int(low, "integers", "low"), an_int(high, "integers", "high") + bool(endpoint)
+        dtype = dt.int64 if dtype is None else dt.as_dtype(dtype)
+        if dtype.kind not in "iu":
+            raise DTypeError(f"{dtype} is not an integer type", op="integers")
+        limits = np.iinfo(dtype.numpy)
+        if not low < high:
+            raise ShapeError(f"there is no integer from {low} to below {high}", op="integers")
+        if low < limits.min or high - 1 > limits.max:
+            raise ShapeError(f"the interval from {low} to below {high} does not fit {dtype}", op="integers")
+        found = _scaled(self.bits(size), high - low)
+        # Integer arithmetic wraps around, so adding in uint64 is right for negative numbers too.
+        return cast(found + _u64(low & _MASK) if low else found, dtype)
+
+    def permutation(self, x, *, axis: int = 0) -> Tensor:
+        """The numbers 0..x-1, or the slices of a tensor along an axis, in random order.
+
+        >>> import graphc as gc
+        >>> sorted(gc.random.Generator(0).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
+        if not isinstance(x, Tensor | np.ndarray | list | tuple):
+            return argsort(self.bits(an_int(x, "permutation", "x")))
+        x = as_tensor(x)
+        axis = normalize_axis(axis, x.ndim, "permutation")
+        return take(x, argsort(self.bits(x.shape[axis])), axis=axis)
+
+    def shuffle(self, x: Tensor, *, axis: int = 0) -> None:
+        """Let x stand for its slices along an axis in random order."""
+        x.assign(self.permutation(x, axis=axis))
+
+    def choice(self, a, size=(), *, replace: bool = True, p=None, axis: int = 0) -> Tensor:
+        """Elements of 0..a-1, or slices of a tensor along an axis: independent ones, or each at most once.
+
+        p: the probability of each; only with replacement.
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).choice(3, 2, p=[0.0, 0.0, 1.0]).tolist()
+        [2, 2]
+        """
+        values = as_tensor(a) if isinstance(a, Tensor | np.ndarray | list | tuple) else None
+        n = an_int(a, "choice", "a") if values is None else values.shape[normalize_axis(axis, values.ndim, "choice")]
+        shape = a_shape(size, "choice")
+        if not replace:
+            if p is not None:
+                raise ShapeError("probabilities are for choice with replacement", op="choice")
+            if prod(shape) > n:
+                raise ShapeError(f"{prod(shape)} elements can't be taken from {n} without replacement", op="choice")
+            index = reshape_to(slice_axis(self.permutation(n), 0, 0, prod(shape)), shape)
+        elif p is not None:
+            index = self._weighted(as_tensor(p), n, shape)
+        else:
+            index = self.integers(n, size=shape)
+        return index if values is None else take(values, index, axis=axis)
+
+    def _weighted(self, p: Tensor, n: int, shape: tuple[int, ...]) -> Tensor:
+        """Where a uniform number falls among the cumulative probabilities."""
+        if p.shape != (n,):
+            raise ShapeError(f"probabilities of shape {p.shape} do not fit {n} elements", op="choice")
+        bounds = cumulative_sum(cast(p, dt.float64))
+        # u < 1, so u * total lies below the total, unless it rounds to it: then the last bound that is reached.
+        total = slice_axis(bounds, 0, n - 1, 1)
+        inner = slice_axis(bounds, 0, 0, n - 1)
+        return searchsorted(inner, self._unit(shape, dt.float64) * reshape_to(total, ()), side="right")
+
+
+def _real(dtype, name: str) -> dt.DType:
+    dtype = dt.float32 if dtype is None else dt.as_dtype(dtype)
+    if dtype.kind != "f":
+        raise DTypeError(f"{dtype} is not a real floating type", op=name)
+    return dtype
+
+
+def _size(size, name: str, *parameters) -> tuple[int, ...]:
+    """The shape asked for; without one, that of the parameters."""
+    if size is not None:
+        return a_shape(size, name)
+    return broadcast_shapes(name, *(() if isinstance(p, int | float) else as_tensor(p).shape for p in parameters))
+
+
+def _scaled(bits: Tensor, width: int) -> Tensor:
+    """floor(bits * width / 2**64), by 32-bit halves."""
+    if width == 2**64:
+        return bits
+    high, low = bits >> 32, bits & 0xFFFFFFFF
+    if width < 2**32:
+        return (high * _u64(width) + (low * _u64(width) >> 32)) >> 32
+    above, below = _u64(width >> 32), _u64(width & 0xFFFFFFFF)
+    carry = (low * below >> 32) + (high * below & 0xFFFFFFFF) + (low * above & 0xFFFFFFFF)
+    return high * above + (high * below >> 32) + (low * above >> 32) + (carry >> 32)
+
+
+# ------------------------------------------------------------------------------------------------ the default generator
+
+default_generator = Generator()
+
+seed = default_generator.seed
+bits = default_generator.bits
+random = default_generator.random
+uniform = default_generator.uniform
+normal = default_generator.normal
+standard_normal = default_generator.standard_normal
+exponential = default_generator.exponential
+bernoulli = default_generator.bernoulli
+integers = default_generator.integers
+permutation = default_generator.permutation
+shuffle = default_generator.shuffle
+choice = default_generator.choice
+
+
+def randint(low: int, high: int | None = None, size=(), *, dtype=None) -> Tensor:
+    """Integers from low up to, without, high: NumPy's older name for `integers`."""
+    return integers(low, high, size, dtype=dtype)
+
+
+def rand(*shape: int) -> Tensor:
+    """Uniform in [0, 1), with the sizes as arguments."""
+    return random(shape)
+
+
+def randn(*shape: int) -> Tensor:
+    """Standard normal, with the sizes as arguments."""
+    return standard_normal(shape)
+
+
+def default_rng(seed: int | None = None) -> Generator:
+    """NumPy's name for Generator(seed)."""
+    return Generator(seed)

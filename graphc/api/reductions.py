@@ -1,0 +1,542 @@
+"""Functions that reduce axes: sums, extrema, moments, positions of extrema, and scans.
+
+`axis` is None (all axes), an int or a tuple; `keepdims` leaves the reduced axes with size 1. What is not a primitive is
+a composite of primitives that the scheduler fuses: a variance or an argmax is one kernel.
+"""
+from __future__ import annotations
+
+from math import prod as _product
+
+import numpy as np
+
+from graphc.api import record
+from graphc.api.elementwise import abs as _abs
+from graphc.api.elementwise import exp, isfinite, isnan, log, logical_not, sqrt, where
+from graphc.api.manipulation import (
+    atleast_2d,
+    concat,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    slice_axis,
+    stack,
+)
+from graphc.api.record import as_tensor, cast, check_dtype, normalize_axes, normalize_axis, reduce, wrap
+from graphc.errors import DTypeError, ShapeError, user_site
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import const, make
+
+# ---------------------------------------------------------------------------------------------------- sums and extrema
+
+
+def sum(x, /, axis=None, *, dtype=None, keepdims: bool = False):  # noqa: A001
+    """The sum along axes. Integers narrower than 64 bits are added in int64 or uint64, as in NumPy; 0 for no elements.
+
+    dtype: cast to it before adding.
+
+    >>> import graphc as gc
+    >>> gc.sum(gc.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [4, 6]
+    """
+    return reduce(ops.SUM, x, axis, keepdims, dtype, "sum")
+
+
+def prod(x, /, axis=None, *, dtype=None, keepdims: bool = False):
+    """The product along axes, in the dtypes of `sum`; 1 for no elements.
+
+    >>> import graphc as gc
+    >>> gc.prod(gc.asarray([2, 3, 4])).item()
+    24
+    """
+    return reduce(ops.PROD, x, axis, keepdims, dtype, "prod")
+
+
+def max(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+    """The largest element along axes; NaN if there is one. Raises ShapeError (a ValueError) for no elements.
+
+    >>> import graphc as gc
+    >>> gc.max(gc.asarray([[1, 5], [3, 4]]), axis=1).tolist()
+    [5, 4]
+    """
+    return reduce(ops.MAX, x, axis, keepdims, None, "max")
+
+
+def min(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+    """The smallest element along axes; NaN if there is one. Raises ShapeError (a ValueError) for no elements.
+
+    >>> import graphc as gc
+    >>> gc.min(gc.asarray([[1, 5], [3, 4]]), axis=1).tolist()
+    [1, 3]
+    """
+    return reduce(ops.MIN, x, axis, keepdims, None, "min")
+
+
+amax, amin = max, min
+
+
+def ptp(x, /, axis=None, *, keepdims: bool = False):
+    """The largest element minus the smallest.
+
+    >>> import graphc as gc
+    >>> gc.ptp(gc.asarray([3, 9, 4])).item()
+    6
+    """
+    return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
+
+
+# --------------------------------------------------------------------------------------------------------- truth values
+
+
+def _truth(x):
+    x = as_tensor(x)
+    return x if x.dtype is dt.bool else x != 0
+
+
+def _reduced(shape: tuple[int, ...], axis, keepdims: bool, name: str) -> tuple[tuple[int, ...], int]:
+    """The shape after a reduction and how many elements go into each of its elements."""
+    axes = normalize_axes(axis, len(shape), name)
+    count = _product(shape[a] for a in axes)
+    if keepdims:
+        return tuple(1 if a in axes else n for a, n in enumerate(shape)), count
+    return tuple(n for a, n in enumerate(shape) if a not in axes), count
+
+
+def _full(shape: tuple[int, ...], value, dtype: dt.DType):
+    return record.expand_to(wrap(const(value, dtype)), shape, "full")
+
+
+def any(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+    """Whether any element is true (not 0); False for no elements.
+
+    >>> import graphc as gc
+    >>> gc.any(gc.asarray([[0, 1], [0, 0]]), axis=1).tolist()
+    [True, False]
+    """
+    x = _truth(x)
+    shape, count = _reduced(x.shape, axis, keepdims, "any")
+    return reduce(ops.MAX, x, axis, keepdims, None, "any") if count else _full(shape, False, dt.bool)
+
+
+def all(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+    """Whether all elements are true (not 0); True for no elements.
+
+    >>> import graphc as gc
+    >>> gc.all(gc.asarray([[1, 1], [0, 1]]), axis=1).tolist()
+    [True, False]
+    """
+    x = _truth(x)
+    shape, count = _reduced(x.shape, axis, keepdims, "all")
+    return reduce(ops.MIN, x, axis, keepdims, None, "all") if count else _full(shape, True, dt.bool)
+
+
+def count_nonzero(x, /, axis=None, *, keepdims: bool = False):
+    """How many elements are not 0, as int64.
+
+    >>> import graphc as gc
+    >>> gc.count_nonzero(gc.asarray([0, 1, 2])).item()
+    2
+    """
+    return reduce(ops.SUM, _truth(x), axis, keepdims, dt.int64, "count_nonzero")
+
+
+# -------------------------------------------------------------------------------------------------------------- moments
+
+
+def _floating(x, name: str):
+    """x as real or complex floats: integers and bool become the default float, as in NumPy."""
+    x = as_tensor(x, None, name)
+    return cast(x, dt.default_float()) if x.dtype.kind in "biu" else x
+
+
+def mean(x, /, axis=None, *, dtype=None, keepdims: bool = False):
+    """The arithmetic mean along axes; integers give the default float; NaN for no elements.
+
+    float16 and bfloat16 are averaged in float32 and rounded once, so that the sum can't overflow.
+
+    >>> import graphc as gc
+    >>> gc.mean(gc.asarray([1, 2, 4, 5])).item()
+    3.0
+    """
+    x = as_tensor(x) if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
+    x = _floating(x, "mean")
+    _, count = _reduced(x.shape, axis, keepdims, "mean")
+    total = reduce(ops.SUM, cast(x, x.dtype.accumulator), axis, keepdims, None, "mean")
+    return cast(total / float(count), x.dtype)
+
+
+def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False):
+    """The mean squared deviation from the mean, over count - correction (`ddof` is NumPy's name for it).
+
+    One sweep: blocks are merged by the formulas of Chan, Golub and LeVeque, "Algorithms for computing the sample
+    variance" (1983), so large means lose no digits. Complex: the variance of the real plus that of the imaginary part.
+
+    >>> import graphc as gc
+    >>> gc.var(gc.asarray([1.0, 2.0, 3.0]), correction=1).item()
+    1.0
+    """
+    x = _floating(x, "var")
+    if x.dtype.kind == "c":
+        parts = (record.unary(op, x, "var") for op in (ops.REAL, ops.IMAG))
+        real, imag = (var(p, axis, correction=correction, ddof=ddof, keepdims=keepdims) for p in parts)
+        return real + imag
+    _, count = _reduced(x.shape, axis, keepdims, "var")
+    divisor = count - (correction if ddof is None else ddof)
+    m2 = reduce(ops.M2, cast(x, x.dtype.accumulator), axis, keepdims, None, "var")
+    return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
+
+
+def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False):
+    """The square root of `var`.
+
+    >>> import graphc as gc
+    >>> gc.std(gc.asarray([1.0, 3.0])).item()
+    1.0
+    """
+    return sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+
+
+def average(x, /, axis=None, *, weights=None, keepdims: bool = False):
+    """The weighted mean. Weights have the shape of x, or of the one axis that is averaged.
+
+    >>> import graphc as gc
+    >>> gc.average(gc.asarray([1.0, 4.0]), weights=[2.0, 1.0]).item()
+    2.0
+    """
+    x = _floating(x, "average")
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    weights = as_tensor(weights)
+    if weights.shape != x.shape:
+        if weights.ndim != 1 or not isinstance(axis, int):
+            raise ShapeError(f"weights of shape {weights.shape} do not fit an array of shape {x.shape}", op="average",
+                             fix="give axis, an int, for weights of one dimension")
+        place = normalize_axis(axis, x.ndim, "average")
+        if weights.size != x.shape[place]:
+            raise ShapeError(f"{weights.size} weights do not fit axis {place} of shape {x.shape}", op="average")
+        weights = reshape(weights, tuple(-1 if a == place else 1 for a in range(x.ndim)))
+    total = sum(x * weights, axis, keepdims=keepdims)
+    return total / sum(record.expand_to(weights, x.shape, "average"), axis, keepdims=keepdims)
+
+
+def logsumexp(x, /, axis=None, *, keepdims: bool = False):
+    """log(sum(exp(x))) without overflow: the largest element is taken out first.
+
+    >>> import graphc as gc
+    >>> gc.logsumexp(gc.asarray([1000.0, 1000.0])).item()
+    1000.6931471805599
+    """
+    x = _floating(x, "logsumexp")
+    top = max(x, axis, keepdims=True)
+    top = where(isfinite(top), top, 0.0)      # inf - inf would be NaN
+    found = log(sum(exp(x - top), axis, keepdims=True)) + top
+    return found if keepdims else reshape(found, _reduced(x.shape, axis, False, "logsumexp")[0])
+
+
+# ------------------------------------------------------------------------------------------------- positions of extrema
+
+
+def _arg(op: ops.Op, x, axis, keepdims: bool, name: str):
+    """The first position of the extremum: the least index of an element that equals it, or that is NaN."""
+    x = as_tensor(x)
+    check_dtype(op, x.dtype, name)
+    shape = x.shape
+    if axis is None:
+        x, place = ravel(x), 0
+        shape = (1,) * len(shape) if keepdims else ()
+    else:
+        place = normalize_axis(axis, x.ndim, name)
+        shape = (*shape[:place], *((1,) if keepdims else ()), *shape[place + 1:])
+    n = x.shape[place]
+    found = x == reduce(op, x, place, True, None, name)
+    if x.dtype.kind == "f":
+        found = found | isnan(x)     # beside a NaN the extremum is NaN, and equals nothing
+    counter = dt.int32 if n < 2**31 else dt.int64
+    index = reshape(wrap(make(ops.IOTA, counter, (n,))), tuple(n if a == place else 1 for a in range(x.ndim)))
+    first = reduce(ops.MIN, where(found, index, wrap(const(n, counter))), place, False, None, name)
+    return reshape(cast(first, dt.int64), shape)
+
+
+def argmax(x, /, axis: int | None = None, *, keepdims: bool = False):
+    """The index of the largest element along an axis (None: in the flattened array), as int64.
+
+    The first of equal ones; the first NaN if there is one. Raises ShapeError (a ValueError) for no elements.
+
+    >>> import graphc as gc
+    >>> gc.argmax(gc.asarray([[1, 5, 5], [3, 2, 1]]), axis=1).tolist()
+    [1, 0]
+    """
+    return _arg(ops.MAX, x, axis, keepdims, "argmax")
+
+
+def argmin(x, /, axis: int | None = None, *, keepdims: bool = False):
+    """The index of the smallest element along an axis, otherwise as argmax.
+
+    >>> import graphc as gc
+    >>> gc.argmin(gc.asarray([3, 1, 1])).item()
+    1
+    """
+    return _arg(ops.MIN, x, axis, keepdims, "argmin")
+
+
+# ---------------------------------------------------------------------------------------------------------------- scans
+
+
+def _scan(op: ops.Op, x, axis, dtype, include_initial: bool, name: str):
+    x = as_tensor(x)
+    if axis is None and x.ndim != 1:
+        raise ShapeError(f"axis must be given for an array of shape {x.shape}", op=name,
+                         fix=f"{name}(ravel(x)), or name the axis")
+    place = normalize_axis(0 if axis is None else axis, x.ndim, name)
+    if dtype is not None:
+        x = cast(x, dt.as_dtype(dtype))
+    elif x.dtype.kind in "biu":
+        x = cast(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
+    check_dtype(op, x.dtype, name)
+    node = x.node
+    found = wrap(make(op, node.dtype, node.shape, (node,), (place,), device=node.device, site=user_site(2)))
+    if not include_initial:
+        return found
+    start = _full(tuple(1 if a == place else n for a, n in enumerate(x.shape)), int(op is ops.CUMPROD), x.dtype)
+    return concat([start, found], axis=place)
+
+
+def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
+    """Sums of all elements up to and including each one, along an axis (None: only for one dimension).
+
+    include_initial: begin with 0, so that the axis grows by one. Dtypes as in `sum`.
+
+    >>> import graphc as gc
+    >>> gc.cumulative_sum(gc.asarray([1, 2, 3]), include_initial=True).tolist()
+    [0, 1, 3, 6]
+    """
+    return _scan(ops.CUMSUM, x, axis, dtype, include_initial, "cumulative_sum")
+
+
+def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
+    """Products of all elements up to and including each one; otherwise as cumulative_sum.
+
+    >>> import graphc as gc
+    >>> gc.cumulative_prod(gc.asarray([1, 2, 3])).tolist()
+    [1, 2, 6]
+    """
+    return _scan(ops.CUMPROD, x, axis, dtype, include_initial, "cumulative_prod")
+
+
+def cumsum(x, /, axis: int | None = None, *, dtype=None):
+    """NumPy's name for cumulative_sum; axis None flattens."""
+    return _scan(ops.CUMSUM, ravel(x) if axis is None else x, axis or 0, dtype, False, "cumsum")
+
+
+def cumprod(x, /, axis: int | None = None, *, dtype=None):
+    """NumPy's name for cumulative_prod; axis None flattens."""
+    return _scan(ops.CUMPROD, ravel(x) if axis is None else x, axis or 0, dtype, False, "cumprod")
+
+
+def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):
+    """Each element minus the one before it along an axis, `n` times over; bool gives "differs".
+
+    prepend, append: values joined to the axis beforehand.
+
+    >>> import graphc as gc
+    >>> gc.diff(gc.asarray([1, 4, 9, 16]), n=2).tolist()
+    [2, 2]
+    """
+    x = as_tensor(x)
+    if n < 0:
+        raise ShapeError(f"n must not be negative: {n}", op="diff")
+    place = normalize_axis(axis, x.ndim, "diff")
+    x = _joined(x, place, prepend, append)
+    for _ in range(n):
+        size = x.shape[place] - 1
+        if size < 0:
+            break
+        later, earlier = slice_axis(x, place, 1, size), slice_axis(x, place, 0, size)
+        x = later != earlier if x.dtype is dt.bool else later - earlier
+    return x
+
+
+def _joined(x, axis: int, before, after):
+    parts = []
+    for part in (before, x, after):
+        if part is not None:
+            part = as_tensor(part, x)
+            one = tuple(1 if a == axis else n for a, n in enumerate(x.shape))
+            parts.append(part if part.ndim else record.expand_to(part, one, "diff"))
+    return concat(parts, axis=axis)
+
+
+# ----------------------------------------------------------------------------------------------------- NaN as "missing"
+
+
+def _replaced(x, value: float, name: str):
+    x = as_tensor(x)
+    return where(isnan(x), value, x) if x.dtype.kind in "fc" else x
+
+
+def nansum(x, /, axis=None, *, keepdims: bool = False):
+    """The sum, NaN counting as 0."""
+    return sum(_replaced(x, 0.0, "nansum"), axis, keepdims=keepdims)
+
+
+def nanprod(x, /, axis=None, *, keepdims: bool = False):
+    """The product, NaN counting as 1."""
+    return prod(_replaced(x, 1.0, "nanprod"), axis, keepdims=keepdims)
+
+
+def nanmean(x, /, axis=None, *, keepdims: bool = False):
+    """The mean of the elements that are not NaN; NaN where there is none.
+
+    >>> import graphc as gc
+    >>> gc.nanmean(gc.asarray([1.0, float("nan"), 3.0])).item()
+    2.0
+    """
+    x = _floating(x, "nanmean")
+    carried = x.dtype.accumulator
+    total = nansum(cast(x, carried), axis, keepdims=keepdims)
+    count = sum(logical_not(isnan(x)), axis, dtype=carried, keepdims=keepdims)
+    return cast(total / count, x.dtype)
+
+
+def _nan_extremum(op: ops.Op, worst: float, x, axis, keepdims: bool, name: str):
+    x = as_tensor(x)
+    if x.dtype.kind != "f":
+        return reduce(op, x, axis, keepdims, None, name)
+    found = reduce(op, where(isnan(x), worst, x), axis, keepdims, None, name)
+    return where(all(isnan(x), axis, keepdims=keepdims), float("nan"), found)
+
+
+def nanmax(x, /, axis=None, *, keepdims: bool = False):
+    """The largest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
+    return _nan_extremum(ops.MAX, float("-inf"), x, axis, keepdims, "nanmax")
+
+
+def nanmin(x, /, axis=None, *, keepdims: bool = False):
+    """The smallest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
+    return _nan_extremum(ops.MIN, float("inf"), x, axis, keepdims, "nanmin")
+
+
+# ----------------------------------------------------------------------------------------------------------- comparison
+
+
+def isclose(a, b, /, rtol: float = 1e-5, atol: float = 1e-8, *, equal_nan: bool = False):
+    """|a - b| <= atol + rtol * |b|, elementwise. Infinities are close to themselves, NaN only with equal_nan.
+
+    >>> import graphc as gc
+    >>> gc.isclose(gc.asarray([1.0, 2.0]), gc.asarray([1.0 + 1e-9, 2.1])).tolist()
+    [True, False]
+    """
+    a, b = _floating(a, "isclose"), _floating(b, "isclose")
+    near = (_abs(a - b) <= atol + rtol * _abs(b)) & isfinite(b)
+    found = near | (a == b)
+    return found | (isnan(a) & isnan(b)) if equal_nan else found
+
+
+def allclose(a, b, /, rtol: float = 1e-5, atol: float = 1e-8, *, equal_nan: bool = False):
+    """Whether all elements are close, as a tensor of one bool: `if gc.allclose(a, b)` realizes it."""
+    return all(isclose(a, b, rtol, atol, equal_nan=equal_nan))
+
+
+def array_equal(a, b, /, *, equal_nan: bool = False):
+    """Whether shapes and all elements are equal, as a tensor of one bool.
+
+    >>> import graphc as gc
+    >>> bool(gc.array_equal(gc.asarray([1, 2]), gc.asarray([1, 2])))
+    True
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    if a.shape != b.shape:
+        return _full((), False, dt.bool)
+    found = a == b
+    if equal_nan and a.dtype.kind in "fc" and b.dtype.kind in "fc":
+        found = found | (isnan(a) & isnan(b))
+    return all(found)
+
+
+# ----------------------------------------------------------------------------------------------------- order statistics
+
+
+def _rows(x, axis, name: str) -> tuple:
+    """x with the reduced axes made one, at the end; and the shape that a reduction leaves with keepdims."""
+    axes = normalize_axes(axis, x.ndim, name)
+    kept = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+    rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+    x = moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim)))
+    return reshape(x, (*rest, _product(x.shape[len(rest):]))), kept
+
+
+def quantile(x, q, /, axis=None, *, keepdims: bool = False):
+    """The value below which a fraction q of the elements lies, linear between neighbours (numpy.quantile's default).
+
+    q: one number in 0..1 or an array of them, whose axes come first in the result; a tensor is realized here. NaN where
+    there is a NaN. Hyndman & Fan, "Sample quantiles in statistical packages" (1996), definition 7.
+
+    >>> import graphc as gc
+    >>> gc.quantile(gc.asarray([1.0, 2.0, 3.0, 4.0]), 0.5).item()
+    2.5
+    """
+    q = np.asarray(q, np.float64)
+    if not ((q >= 0) & (q <= 1)).all():
+        raise ShapeError("quantiles must be between 0 and 1", op="quantile")
+    x = _floating(x, "quantile")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{x.dtype} has no order", op="quantile")
+    rows, kept = _rows(x, axis, "quantile")
+    rest = kept if keepdims else rows.shape[:-1]
+    if rows.shape[-1] == 0:
+        return _full((*q.shape, *rest), float("nan"), x.dtype)
+    found = [reshape(value, rest) for value in _between(rows, q.reshape(-1).tolist())]
+    return found[0] if q.ndim == 0 else reshape(stack(found) if found else _full((0,), 0, x.dtype), (*q.shape, *rest))
+
+
+def _between(rows, fractions: list[float]) -> list:
+    from graphc.api.sorting import sort
+
+    rows, n = sort(rows), rows.shape[-1]
+    missing = isnan(slice_axis(rows, rows.ndim - 1, n - 1, 1))     # NaN sorts last
+    found = []
+    for q in fractions:
+        position = q * (n - 1)
+        low = int(position)
+        part = position - low
+        below = slice_axis(rows, rows.ndim - 1, low, 1)
+        if part:
+            above = slice_axis(rows, rows.ndim - 1, low + 1, 1)
+            step = above - below
+            # From the nearer side, as NumPy: the result never leaves the interval.
+            below = below + step * part if part < 0.5 else above - step * (1 - part)
+        found.append(where(missing, float("nan"), below))
+    return found
+
+
+def median(x, /, axis=None, *, keepdims: bool = False):
+    """The middle element, or the mean of the two middle ones; NaN where there is a NaN.
+
+    >>> import graphc as gc
+    >>> gc.median(gc.asarray([3, 1, 2, 10])).item()
+    2.5
+    """
+    return quantile(x, 0.5, axis, keepdims=keepdims)
+
+
+def percentile(x, q, /, axis=None, *, keepdims: bool = False):
+    """As quantile, with q in 0..100."""
+    return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
+
+
+def cov(x, /, *, correction: float = 1.0):
+    """The covariance matrix of variables in rows, observations in columns.
+
+    >>> import graphc as gc
+    >>> gc.cov(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    from graphc.api.linalg import matmul
+
+    x = atleast_2d(_floating(x, "cov"))
+    if x.ndim != 2:
+        raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
+    centred = x - mean(x, 1, keepdims=True)
+    other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
+    return matmul(centred, matrix_transpose(other)) / float(x.shape[1] - correction)

@@ -1,0 +1,327 @@
+"""Sorting, searching and sets.
+
+sort and argsort are library calls. Functions whose result has a size that depends on the data (nonzero, unique, ...)
+realize what they need when they are called: inside jit, grad or plan they raise.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphc.api import record
+from graphc.api.axes import an_int
+from graphc.api.elementwise import clip, where
+from graphc.api.indexing import take, take_along_axis
+from graphc.api.library import library
+from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis
+from graphc.api.record import as_tensor, cast, expand_to, from_numpy, normalize_axis, wrap
+from graphc.api.reductions import any as any_of
+from graphc.api.reductions import max as max_of
+from graphc.api.reductions import min as min_of
+from graphc.api.reductions import sum as sum_of
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import const, make
+
+# -------------------------------------------------------------------------------------------------------------- sorting
+
+
+def _sortable(x, axis, name: str) -> tuple:
+    """x, flattened if there is no axis, and the axis counted from 0."""
+    x = as_tensor(x, None, name)
+    if axis is None:
+        x, axis = ravel(x), 0
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{x.dtype} has no order", op=name, fix="sort by real(x), imag(x) or abs(x)")
+    return x, normalize_axis(axis, x.ndim, name)
+
+
+def sort(x, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True):
+    """The elements along an axis in rising order, NaN last (None: of the flattened array).
+
+    descending: in falling order, NaN first. stable: elements that compare equal (0.0 and -0.0) keep their order.
+
+    >>> import graphc as gc
+    >>> gc.sort(gc.asarray([3, 1, 2]), descending=True).tolist()
+    [3, 2, 1]
+    """
+    x, axis = _sortable(x, axis, "sort")
+    return x if x.shape[axis] < 2 else library("sort", (axis, bool(descending), bool(stable)), x)[0]
+
+
+def argsort(x, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True):
+    """The indices, as int64, that sort x along an axis; arguments as sort.
+
+    >>> import graphc as gc
+    >>> gc.argsort(gc.asarray([3, 1, 2])).tolist()
+    [1, 2, 0]
+    """
+    x, axis = _sortable(x, axis, "argsort")
+    return library("argsort", (axis, bool(descending), bool(stable)), x)[0]
+
+
+class TopK(NamedTuple):
+    values: object
+    indices: object
+
+
+def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
+    """The k largest (or smallest) elements along an axis in order, and their indices as int64. NaN counts as largest.
+
+    Raises ShapeError if the axis has fewer than k elements.
+
+    >>> import graphc as gc
+    >>> values, indices = gc.topk(gc.asarray([3, 9, 4]), 2)
+    >>> values.tolist(), indices.tolist()
+    ([9, 4], [1, 2])
+    """
+    x, axis = _sortable(x, axis, "topk")
+    k = an_int(k, "topk", "k")
+    if not 0 <= k <= x.shape[axis]:
+        raise ShapeError(f"axis {axis} of shape {x.shape} has no {k} elements", op="topk")
+    indices = slice_axis(argsort(x, axis, descending=largest), axis, 0, k)
+    return TopK(take_along_axis(x, indices, axis), indices)
+
+
+def searchsorted(x1, x2, /, *, side: str = "left", sorter=None):
+    """Where each element of x2 would have to be put into the sorted vector x1 to keep it sorted, as int64.
+
+    side: before ("left") or after ("right") equal elements. sorter: indices that sort x1.
+
+    >>> import graphc as gc
+    >>> gc.searchsorted(gc.asarray([1, 3, 5]), gc.asarray([3, 4]), side="right").tolist()
+    [2, 2]
+    """
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if x1.ndim != 1:
+        raise ShapeError(f"the sorted array must have one dimension, not shape {x1.shape}", op="searchsorted")
+    if side not in ("left", "right"):
+        raise ShapeError(f"side must be 'left' or 'right', not {side!r}", op="searchsorted")
+    if sorter is not None:
+        x1 = take(x1, as_tensor(sorter), axis=0)
+    common = dt.promote(x1.dtype, x2.dtype)
+    if common.kind == "c":
+        raise DTypeError(f"{common} has no order", op="searchsorted")
+    return library("searchsorted", (side,), cast(x1, common), cast(x2, common))[0]
+
+
+# ----------------------------------------------------------------------------------------------- sizes that data decide
+
+
+def _here(array: np.ndarray, x):
+    """A NumPy result as a tensor on the device of x."""
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    return from_numpy(array, copy=False, device=x.node.device)
+
+
+def nonzero(x, /) -> tuple:
+    """The indices of the elements that are not 0: for each axis one int64 vector, in row-major order.
+
+    Realizes x, because its values decide the size. Raises ShapeError (a ValueError) for 0 dimensions.
+
+    >>> import graphc as gc
+    >>> [i.tolist() for i in gc.nonzero(gc.asarray([[0, 1], [2, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError("an array of 0 dimensions has no indices", op="nonzero", fix="atleast_1d(x)")
+    return tuple(_here(i.astype(np.int64), x) for i in np.nonzero(x.numpy()))
+
+
+def flatnonzero(x, /):
+    """The indices of the elements of the flattened x that are not 0. Realizes x."""
+    return nonzero(ravel(x))[0]
+
+
+def argwhere(x, /):
+    """The indices of the elements that are not 0, one row for each: shape (count, x.ndim), int64. Realizes x.
+
+    >>> import graphc as gc
+    >>> gc.argwhere(gc.asarray([[0, 1], [2, 0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    x = as_tensor(x)
+    return _here(np.argwhere(x.numpy()).astype(np.int64), x)
+
+
+class UniqueAll(NamedTuple):
+    values: object
+    indices: object
+    inverse_indices: object
+    counts: object
+
+
+class UniqueCounts(NamedTuple):
+    values: object
+    counts: object
+
+
+class UniqueInverse(NamedTuple):
+    values: object
+    inverse_indices: object
+
+
+def unique_all(x, /) -> UniqueAll:
+    """The different elements in rising order, where each first stands, which of them each element is, and the counts.
+
+    Thus x == values[inverse_indices]. Each NaN counts as different from all others, as the Array API asks. Realizes x.
+
+    >>> import graphc as gc
+    >>> gc.unique_all(gc.asarray([2, 1, 2])).counts.tolist()
+    [1, 2]
+    """
+    return UniqueAll(*_unique(as_tensor(x), equal_nan=False))
+
+
+def _unique(x, equal_nan: bool) -> tuple:
+    array = x.numpy().reshape(-1)
+    wide = array.astype(np.float32) if x.dtype is dt.bfloat16 else array     # NumPy has no order for bfloat16
+    values, first, inverse, counts = np.unique(wide, True, True, True, equal_nan=equal_nan)
+    inverse = inverse.reshape(x.shape)
+    return (_here(values.astype(array.dtype), x), *(_here(i.astype(np.int64), x) for i in (first, inverse, counts)))
+
+
+def unique_values(x, /):
+    """The different elements in rising order, each NaN by itself. Realizes x.
+
+    >>> import graphc as gc
+    >>> gc.unique_values(gc.asarray([2, 1, 2])).tolist()
+    [1, 2]
+    """
+    return unique_all(x).values
+
+
+def unique_counts(x, /) -> UniqueCounts:
+    """The different elements in rising order and how often each occurs. Realizes x."""
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x, /) -> UniqueInverse:
+    """The different elements in rising order, and for each element of x which it is, in the shape of x. Realizes x."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique(x, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *,
+           equal_nan: bool = True):
+    """NumPy's unique of the flattened x: values, then the parts that are asked for. NaN occurs once. Realizes x.
+
+    >>> import graphc as gc
+    >>> values, counts = gc.unique(gc.asarray([2, 1, 2]), return_counts=True)
+    >>> values.tolist(), counts.tolist()
+    ([1, 2], [1, 2])
+    """
+    values, *rest = _unique(as_tensor(x), equal_nan)
+    asked = [part for part, wanted in zip(rest, (return_index, return_inverse, return_counts), strict=True) if wanted]
+    return (values, *asked) if asked else values
+
+
+# --------------------------------------------------------------------------------------------------- members and counts
+
+_FEW = 16     # so many elements are compared one by one, in one fused kernel; more are sorted
+
+
+def isin(x, test, /, *, invert: bool = False):
+    """Whether each element of x is among those of `test`. NaN is among none.
+
+    >>> import graphc as gc
+    >>> gc.isin(gc.asarray([1, 2, 3]), gc.asarray([2, 4])).tolist()
+    [False, True, False]
+    """
+    x, test = as_tensor(x), ravel(test)
+    common = dt.promote(x.dtype, test.dtype)
+    x, test = cast(x, common), cast(test, common)
+    if test.size <= _FEW or common.kind == "c":
+        found = any_of(expand_dims(x, -1) == test, -1)
+    else:
+        test = sort(test)
+        place = clip(searchsorted(test, x), 0, test.size - 1)
+        found = take(test, place, axis=0) == x
+    return record.unary(ops.INVERT, found, "isin") if invert else found
+
+
+def _count_rows(n: int, index, values):
+    """How much of `values` falls to each of the indices 0..n-1, in source order."""
+    base = expand_to(wrap(const(0, values.dtype)), (n,), "bincount")
+    nodes = (base.node, index.node, values.node)
+    device = record.common_device("bincount", *nodes)
+    return wrap(make(ops.SCATTER_ROWS, values.dtype, (n,), nodes, ("add",), device=device))
+
+
+def bincount(x, /, weights=None, minlength: int = 0):
+    """How often each of 0, 1, 2, ... occurs in a vector of integers, or the sum of its weights.
+
+    Realizes the largest element, which decides the size. Raises ShapeError (a ValueError) for a negative element.
+
+    >>> import graphc as gc
+    >>> gc.bincount(gc.asarray([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    x = as_tensor(x)
+    if x.ndim != 1 or x.dtype.kind not in "biu":
+        raise DTypeError(f"needs a vector of integers, not {x.dtype} of shape {x.shape}", op="bincount")
+    x = cast(x, dt.int64)
+    if x.size and int(min_of(x)) < 0:
+        raise ShapeError(f"there is a negative element: {int(min_of(x))}", op="bincount")
+    size = max(int(max_of(x)) + 1 if x.size else 0, minlength)
+    if weights is None:
+        return _count_rows(size, x, expand_to(wrap(const(1, dt.int64)), x.shape, "bincount"))
+    weights = cast(as_tensor(weights), dt.float64)
+    if weights.shape != x.shape:
+        raise ShapeError(f"weights of shape {weights.shape} do not fit shape {x.shape}", op="bincount")
+    return _count_rows(size, x, weights)
+
+
+def histogram(x, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
+    """How many elements lie in each bin, and the edges of the bins; the last bin includes its upper edge.
+
+    bins: a number of equal bins over `range` (None: from the least to the largest element), or the rising edges.
+    Counts are int64, or the weights' dtype; density divides by the total and the widths.
+
+    >>> import graphc as gc
+    >>> counts, edges = gc.histogram(gc.asarray([1.0, 2.0, 2.5]), bins=2, range=(1, 3))
+    >>> counts.tolist(), edges.tolist()
+    ([1, 2], [1.0, 2.0, 3.0])
+    """
+    x = ravel(x)
+    edges = _edges(x, bins, range)
+    n = edges.size - 1
+    place = searchsorted(edges, cast(x, dt.promote(x.dtype, edges.dtype)), side="right") - 1
+    first, last = slice_axis(edges, 0, 0, 1), slice_axis(edges, 0, n, 1)
+    inside = (x >= first) & (x <= last)
+    amount = wrap(const(1, dt.int64)) if weights is None else ravel(weights)
+    amount = where(inside, amount, wrap(const(0, amount.dtype)))
+    counts = _count_rows(n, clip(place, 0, n - 1), amount)
+    if density:
+        widths = slice_axis(edges, 0, 1, n) - slice_axis(edges, 0, 0, n)
+        counts = cast(counts, edges.dtype) / widths / cast(sum_of(counts), edges.dtype)
+    return counts, edges
+
+
+def _edges(x, bins, limits):
+    """The edges of the bins of a histogram, as a vector of floats."""
+    if not isinstance(bins, int | np.integer):
+        edges = as_tensor(bins)
+        if edges.ndim != 1 or edges.size < 2:
+            raise ShapeError(f"edges of shape {edges.shape} bound no bin", op="histogram")
+        return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else edges
+    if bins < 1:
+        raise ShapeError(f"there must be at least one bin, not {bins}", op="histogram")
+    if limits is not None:
+        low, high = map(float, limits)
+        if not low <= high or np.isinf(low) or np.isinf(high):
+            raise ShapeError(f"range {limits} is not finite and rising", op="histogram")
+        ends = (low - 0.5, high + 0.5) if low == high else (low, high)
+        return from_numpy(np.linspace(*ends, int(bins) + 1), copy=False, device=x.node.device)
+    if x.size == 0:
+        return _edges(x, bins, (0.0, 1.0))
+    low, high = cast(min_of(x), dt.float64), cast(max_of(x), dt.float64)
+    flat = low == high
+    low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
+    step = (high - low) / float(bins)
+    counter = cast(wrap(make(ops.IOTA, dt.int64, (int(bins),))), dt.float64)
+    return concat([counter * step + low, reshape(high, (1,))])
