@@ -110,10 +110,11 @@ def registered() -> dict[str, str]:
 
 def _cached_table() -> dict[str, str]:
     """The table from package metadata. Reading that takes 10 ms and more, so it is kept in the cache folder for as
-    long as no folder on the path changes: installing or removing a package changes one."""
+    long as no folder on the path changes: installing or removing a package changes one. The first is the script's own,
+    which changes all the time and holds no installed packages."""
     from graphc.runtime.cache import Store
 
-    facts = [(folder, _modified(folder)) for folder in sys.path]
+    facts = [(folder, _modified(folder)) for folder in sys.path[1:]]
     key = "backends-" + hashlib.blake2b(repr((GROUP, facts)).encode(), digest_size=16).hexdigest()
     store = Store("tools")
     try:

@@ -15,10 +15,7 @@ import atexit
 import hashlib
 import os
 import re
-import secrets
-import shutil
 import stat
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -74,7 +71,7 @@ class Store:
         path = self.path(key)
         if path is None:
             return None
-        temporary = path.with_name(f".{os.getpid()}-{secrets.token_hex(8)}.tmp")
+        temporary = path.with_name(f".{os.getpid()}-{os.urandom(8).hex()}.tmp")
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             _write(temporary, data + _digest(self.kind, key, data) + MAGIC)
@@ -204,13 +201,30 @@ def private_folder() -> Path:
     """A folder that only this process uses and that goes with it: for compiling, and for kernels without a cache."""
     global _private
     if _private is None or _private[0] != os.getpid() or not _private[1].is_dir():  # a forked child has its own
+        import tempfile
+
         _private = (os.getpid(), Path(tempfile.mkdtemp(prefix="graphc-")))
         atexit.register(_remove_private, *_private)
     return _private[1]
 
 
+_numbers = iter(range(1 << 62))
+
+
+def next_number() -> int:
+    """For file names in the private folder. None is used twice, because the loader knows a library by its path."""
+    return next(_numbers)  # atomic: several threads may compile at the same time
+
+
+def spare_path() -> Path:
+    """A path in the private folder that nothing has used."""
+    return private_folder() / f"{next_number()}.so"
+
+
 def _remove_private(owner: int, folder: Path) -> None:
     if os.getpid() == owner:
+        import shutil
+
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -278,6 +292,8 @@ def keep_source(name: str, text: str) -> Path:
             return path
         except OSError as error:
             _warn_once(path.parent, error)
+    import tempfile
+
     path = Path(tempfile.mkdtemp(prefix="graphc-failed-")) / name
     path.write_text(text)
     return path

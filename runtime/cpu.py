@@ -13,6 +13,7 @@ from graphc.config import settings
 from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import buffers, cache, compiler, native
+from graphc.runtime.compiler import Job
 from graphc.runtime.counters import counters
 from graphc.runtime.executable import CpuExecutable, check
 
@@ -107,35 +108,35 @@ class _Batch:
         self.files = {kernel: files[job.key] for kernel, job in jobs.items()}
         self.native = self._load_native(own, files[own.key]) if own else None
 
-    def _job(self, kernel: KernelSource) -> compiler.Job:
-        return compiler.Job(self.cc.key(kernel.entry, kernel.text), kernel.text, self.cc.flags, self.cc.libraries)
+    def _job(self, kernel: KernelSource) -> Job:
+        return Job(self.cc.key(kernel.entry, kernel.text), kernel.text, self.cc.flags, self.cc.libraries)
 
     def open(self, kernel: KernelSource, library: native.Native) -> int:
         """The entry point. A sound file that does not load was built on another system: it is compiled here."""
         try:
-            return library.open(self.files[kernel], kernel.entry, compiler.spare_path())
+            return library.open(self.files[kernel], kernel.entry, cache.spare_path())
         except OSError:
             job = self._job(kernel)
             path = _build(self.cc, [job])[job.key]
         try:
-            return library.open(path, kernel.entry, compiler.spare_path())
+            return library.open(path, kernel.entry, cache.spare_path())
         except OSError as error:
             STORE.remove(job.key)
             source = cache.keep_source(f"{job.key}.c", kernel.text)
             raise CompileError(f"the kernel {kernel.entry} does not load: {error}",
                                fix=f"the source lies in {source}") from None  # fmt: skip
 
-    def _load_native(self, own: compiler.Job, path: Path) -> native.Native:
+    def _load_native(self, own: Job, path: Path) -> native.Native:
         try:
             return native.load(path)
         except OSError:
             return native.load(_build(self.cc, [own])[own.key])
 
 
-def _native_job(cc: compiler.Compiler) -> compiler.Job:
+def _native_job(cc: compiler.Compiler) -> Job:
     # The key says all of the text; what is compiled includes the files, so that messages name them.
     key = cc.key("native", native.source(), compiler.NATIVE_FLAGS)
-    return compiler.Job(key, '#include "native.c"\n', compiler.NATIVE_FLAGS, ("-ldl",), native.FOLDER)
+    return Job(key, '#include "native.c"\n', compiler.NATIVE_FLAGS, ("-ldl",), native.FOLDER)
 
 
 def _sound(key: str) -> Path | None:
@@ -143,10 +144,12 @@ def _sound(key: str) -> Path | None:
     return STORE.path(key) if STORE.load(key) is not None else None
 
 
-def _build(cc: compiler.Compiler, jobs: Sequence[compiler.Job]) -> dict[str, Path]:
+def _build(cc: compiler.Compiler, jobs: Sequence[Job]) -> dict[str, Path]:
     """Compile into files of this process and copy them into the cache. What is loaded is the file of this process: no
     other can remove or replace it meanwhile."""
-    paths = compiler.build(cc, jobs)
+    from graphc.runtime.build import build
+
+    paths = build(cc, jobs)
     for job, path in zip(jobs, paths, strict=True):
         STORE.store(job.key, path.read_bytes())
     return {job.key: path for job, path in zip(jobs, paths, strict=True)}

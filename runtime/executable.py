@@ -13,7 +13,7 @@ import numpy as np
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
 from graphc.ir.program import Copy, Launch, Library, Operand, Program, Slot, Step
-from graphc.runtime import library, native
+from graphc.runtime import native
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
@@ -165,7 +165,7 @@ class LibrarySegment:
 
     def __init__(self, step: Library, first: int, program: Program):
         self.first = first
-        self.call = step.call
+        self.routine = _routines()[step.call]
         self.attrs = dict(step.attrs)
         self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]
         self.outputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.outputs]
@@ -175,7 +175,7 @@ class LibrarySegment:
         outputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.outputs]
         for array in inputs:
             array.flags.writeable = False
-        library.call(self.call, inputs, outputs, self.attrs)
+        self.routine(inputs, outputs, **self.attrs)
 
 
 def _array(
@@ -185,6 +185,12 @@ def _array(
     if position is not None:
         return outside[position].writable(dtype, operand.shape)
     return arena.writable(dtype, operand.shape, layout.slots[operand.slot].offset)
+
+
+def _routines() -> dict[str, Any]:
+    from graphc.runtime.library import ROUTINES  # imports numpy.fft, which most programs do without
+
+    return ROUTINES
 
 
 def _numpy_dtype(name: str) -> np.dtype:
@@ -261,7 +267,7 @@ def _copy_is_sound(program: Program, step: Copy) -> bool:
 
 
 def _library_is_sound(program: Program, step: Library) -> bool:
-    return step.call in library.ROUTINES and all(
+    return step.call in _routines() and all(
         0 <= operand.slot < len(program.slots)
         and math.prod(operand.shape) * _numpy_dtype(operand.dtype).itemsize <= program.slots[operand.slot].nbytes
         for operand in (*step.inputs, *step.outputs)

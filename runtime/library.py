@@ -1,7 +1,8 @@
 """Library steps on the host: sorting, linear algebra and Fourier transforms by NumPy.
 
 A routine gets contiguous input arrays (read-only), output arrays to fill, and its attributes by name. The shapes and
-dtypes of the outputs are settled when the program is made; a result of another dtype is an error here.
+dtypes of the outputs are settled when the program is made; a result of another kind is an error here. What NumPy
+raises for the values, such as numpy.linalg.LinAlgError, is raised.
 """
 
 from __future__ import annotations
@@ -12,11 +13,6 @@ from typing import Any
 import numpy as np
 
 Routine = Callable[..., None]
-
-
-def call(name: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], attrs: dict[str, Any]) -> None:
-    """Run one routine. Raises what NumPy raises for the same input, such as numpy.linalg.LinAlgError."""
-    ROUTINES[name](inputs, outputs, **attrs)
 
 
 def _filling(function: Callable[..., Any]) -> Routine:

@@ -8,7 +8,6 @@ writes that file anew from the declarations.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -44,6 +43,8 @@ class Native:
         """
         with _lock:
             if str(path) in _opened:
+                import shutil
+
                 path = Path(shutil.copyfile(path, spare))
             _opened.add(str(path))
         message = self.ffi.new("char[]", 512)
