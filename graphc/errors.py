@@ -192,6 +192,14 @@ class IndexOutOfRange(GraphcError, IndexError):
     """An index outside its axis, in the program text or in data."""
 
 
+class IntegerOverflow(GraphcError, OverflowError):
+    """A Python integer that does not fit the dtype of the tensor beside it."""
+
+
+class PowerError(GraphcError, ValueError):
+    """An integer to a negative integer power."""
+
+
 class TruthValueError(GraphcError, ValueError):
     """bool() of a tensor of more than one element."""
 

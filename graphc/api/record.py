@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from graphc import driver
-from graphc.errors import AxisError, BackendError, DTypeError, GraphcError, ShapeError, user_site
+from graphc.errors import AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
@@ -72,8 +72,9 @@ def _scalar(value, dtype: DType, name: str) -> Node:
     return const(value, dtype)
 
 
-class IntegerOverflow(GraphcError, OverflowError):
-    """A Python integer that does not fit the dtype of the tensor beside it."""
+def bounds(dtype: DType) -> tuple[int | None, int | None]:
+    """The least and the greatest value of an integer dtype; None, None for others."""
+    return _BOUNDS.get(dtype, (None, None))
 
 
 def _smallest_int(value: int) -> str:
@@ -170,6 +171,10 @@ def binary(op: Op, a, b, name: str) -> Tensor:
             nb = _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
         else:
             nb = as_tensor(b, a, name).node
+    elif b.__class__ is Tensor and (a.__class__ is float and b.node.dtype.kind == "f"
+                                    or a.__class__ is int and b.node.dtype.kind in "iuf"):
+        nb = b.node
+        na = _scalars.get((nb.dtype, a)) or scalar(a, nb.dtype, name)
     else:
         na, nb = operands(a, b, name)
     common, result = _BINARY.get((op, na.dtype, nb.dtype)) or _plan_binary(op, na.dtype, nb.dtype, name)
