@@ -87,7 +87,7 @@ class Loop:
 class Kernel:
     name: str
     buffers: tuple[KernelBuffer, ...]
-    params: tuple[DType, ...]       # scalar arguments
+    params: tuple[tuple[int, DType], ...]   # scalar arguments: the program's parameter number and its dtype
     parallel: tuple[Axis, ...]
     tiled: bool
     chunk: int

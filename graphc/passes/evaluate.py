@@ -1,0 +1,120 @@
+"""Store or recompute: how often each element of an expression would be computed if it were never stored.
+
+Seen from its readers: an elementwise reader of the same shape shares one evaluation with the other readers; every
+movement (a shifted slice, a reversal) reads at other places and so evaluates again; a broadcast along the last axes
+is hoisted out of the inner loop. The decision is one function, `worth_storing`.
+"""
+from __future__ import annotations
+
+from math import prod
+
+from graphc.ir.node import Node
+from graphc.ir.ops import CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEMENT, OTHER, REDUCE, RESHAPE, SCAN, SCATTER, SOURCE,
+                           UPDATE
+
+# Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
+# long as about two exponentials do on two cores).
+STORE_COST = 20
+UNROLLED = 16               # reductions up to this length may be expressions instead of loops
+CONTRACTION_TILE = 64       # a contraction reads its left factor once for this many columns
+
+
+def inlined_costs(order: list[Node]) -> dict[Node, float]:
+    """What one element of each expression costs when everything under it is computed in place."""
+    cost: dict[Node, float] = {}
+    for node in order:
+        if node.op.kind == SOURCE:
+            cost[node] = 0.0
+        else:
+            below = sum(cost[s] for s in dict.fromkeys(node.srcs))
+            times = node.srcs[0].shape[node.attrs[0]] if node.op.kind == REDUCE else 1
+            own = 0 if node.op.kind == MOVEMENT else node.op.cost
+            cost[node] = min(times * (below + own), 1e9)
+    return cost
+
+
+def worth_storing(evaluations: float, size: int, cost: float) -> bool:
+    """True when computing the expression again costs more than one store and its re-reads."""
+    return size > 0 and (evaluations / size - 1) * cost > STORE_COST
+
+
+def is_anchor(node: Node) -> bool:
+    """True for what has a loop of its own and can't be an expression inside another kernel's loop.
+
+    Short reductions can: whether they should, `short_reduction_inlined` says.
+    """
+    if node.op.kind == REDUCE:
+        return not is_short(node)
+    if node.op is UPDATE:
+        return updates_in_place(node)
+    return node.op.kind in (SCAN, CONTRACT, SCATTER, LIBRARY)
+
+
+def is_short(node: Node) -> bool:
+    """A reduction that may be unrolled into an expression."""
+    return (node.op.kind == REDUCE and len(node.attrs) == 2 and node.attrs[1] != "pairwise"
+            and node.op.c != "m2" and node.srcs[0].shape[node.attrs[0]] <= UNROLLED)
+
+
+def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:
+    """Unrolled where each element is needed once; a row statistic (kept axis, then broadcast) keeps its own loop."""
+    kept = any(u.op is RESHAPE and len(u.shape) == len(node.shape) + 1 for u in users)
+    return not kept and evaluations <= node.size
+
+
+def updates_in_place(node: Node) -> bool:
+    """An update of stored memory writes its region only; an update of an expression is part of the expression."""
+    base = node.srcs[0]
+    return base.op.kind in (SCATTER, SCAN, CONTRACT, LIBRARY, OTHER) or (base.op.kind == SOURCE and not base.srcs
+                                                                         and base.op.name == "buffer")
+
+
+class Evaluations:
+    """Counts evaluations from the readers down. Feed nodes in reverse topological order, `own` known by then."""
+
+    def __init__(self):
+        self._shared: dict[Node, float] = {}        # by elementwise readers: one evaluation serves all
+        self._moved: dict[Node, float] = {}         # by readers at other places
+
+    def of(self, node: Node) -> float:
+        return self._shared.get(node, 0.0) + self._moved.get(node, 0.0)
+
+    def _share(self, node: Node, count: float) -> None:
+        self._shared[node] = max(self._shared.get(node, 0.0), count)
+
+    def _move(self, node: Node, count: float) -> None:
+        self._moved[node] = self._moved.get(node, 0.0) + count
+
+    def read_by(self, node: Node, count: float) -> None:
+        """The node is evaluated `count` times in all; note what that means for its sources."""
+        kind = node.op.kind
+        if kind == ELEMENTWISE:
+            for src in node.srcs:
+                self._share(src, count / _hoisted(src.shape, node.shape))
+        elif kind == REDUCE:
+            self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
+        elif kind == CONTRACT:
+            a, b = node.srcs
+            rows, columns = node.shape[-2:]
+            inner = a.shape[-1] * prod(node.shape[:-2])
+            self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
+            self._move(b, inner * columns * rows)
+        elif kind == GATHER:
+            self._move(node.srcs[0], count)
+            self._move(node.srcs[1], count / max(prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):]), 1))
+        elif kind == MOVEMENT:
+            for src in node.srcs:
+                self._move(src, count * min(1.0, src.size / max(node.size, 1)) if len(node.srcs) > 1 else count)
+        else:
+            for src in node.srcs:
+                self._move(src, max(count, src.size))
+
+
+def _hoisted(src: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    """How many evaluations of the reader share one of the source because it is constant along the last axes."""
+    shared = 1
+    for k in range(1, len(shape) + 1):
+        if k <= len(src) and src[-k] == shape[-k] and shape[-k] != 1:
+            break
+        shared *= shape[-k]
+    return max(shared, 1)

@@ -1,0 +1,327 @@
+"""Fusion: from a graph to groups of nodes, each of which becomes one kernel.
+
+1. Decide what has to lie in memory: the roots, what library calls and scatters read, and what would cost more to
+   recompute than to store (`evaluate.worth_storing`). Everything else is an expression inside its readers.
+2. Cut expressions that are too large for one kernel.
+3. Walk the units of work (anchors and stored expressions), sources first, and put each into the group it may join.
+
+A unit may join a group when every parallel coordinate of what it reads from the group is the same coordinate of its
+own (`track` finds them), and when all else it depends on has a lower level than the group, so that no path leaves the
+group and returns. Levels make that check local: a group's level never changes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from graphc.ir.node import Node, topological
+from graphc.ir.ops import BUFFER, CONST, ELEMENTWISE, LIBRARY, OTHER, PARAM, REDUCE, SCATTER, SOURCE, UPDATE
+from graphc.ir.schedule import Group, Schedule
+from graphc.passes import track
+from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
+                                    worth_storing)
+
+MAX_STATEMENTS = 2000
+MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
+SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
+MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """An anchor, or an expression that is stored."""
+
+    node: Node
+    anchor: bool
+    reads: dict[Node, track.Dims | None]    # what lies in memory or is an anchor, with the axes that carry its own
+    elements: int                           # size of its iteration space
+
+
+def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
+    order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
+    stored, anchors = _decide(order, roots)
+    stored |= _cut_large(order, stored, anchors)
+    if disabled:
+        stored |= {n for n in order if n.op.kind == ELEMENTWISE}
+    builder = _Builder(anchors)
+    for node in order:
+        if node in anchors or node in stored:
+            builder.place(_unit(node, node in anchors, stored, anchors))
+    return builder.finish(roots, stored)
+
+
+def is_leaf(node: Node) -> bool:
+    return node.op in (BUFFER, CONST, PARAM)
+
+
+# ---------------------------------------------------------------------------------------------- what lies in memory
+
+def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[Node]]:
+    users: dict[Node, list[Node]] = {}
+    for node in order:
+        for src in node.srcs:
+            users.setdefault(src, []).append(node)
+    cost = inlined_costs(order)
+    stored = {r for r in roots if r.op is not BUFFER}
+    anchors: set[Node] = set()
+    counts = Evaluations()
+    for node in reversed(order):
+        if node.op in (BUFFER, PARAM, CONST) or node.op.kind == OTHER:
+            continue
+        evaluations = max(counts.of(node), node.size if node in stored else 0)
+        if is_anchor(node):
+            anchors.add(node)
+        elif is_short(node) and not short_reduction_inlined(node, evaluations, users.get(node, [])):
+            anchors.add(node)
+        elif node not in stored and (_must_store(node, users.get(node, ()))
+                                     or worth_storing(evaluations, node.size, cost[node])):
+            stored.add(node)
+        if node in anchors or node in stored:
+            evaluations = node.size if node.op.kind != LIBRARY else 1
+        counts.read_by(node, evaluations)
+    return stored - anchors, anchors
+
+
+def _must_store(node: Node, users) -> bool:
+    """Library calls read memory, scatters write into the memory of their base, gathers read computed values there."""
+    for user in users:
+        kind = user.op.kind
+        if kind == LIBRARY or (kind == SCATTER and is_anchor(user) and user.srcs[0] is node):
+            return True
+    return False
+
+
+def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
+    """Expressions to store so that no kernel has too many statements or buffers.
+
+    Walks the expressions in order and closes a segment when it is full: what crosses the border is stored.
+    """
+    position = {n: k for k, n in enumerate(order)}
+    last_use = dict(position)
+    for node in order:
+        for src in node.srcs:
+            last_use[src] = max(last_use[src], position[node])
+    cut: set[Node] = set()
+    if len(order) <= MAX_BUFFERS:
+        return cut
+    segment: dict[Node, tuple[int, frozenset | set]] = {}   # expression -> statements and memory under it (bounds)
+    for node in order:
+        if node.op.kind == SOURCE or node in anchors:
+            continue
+        statements, memory = 1, set()
+        for src in dict.fromkeys(node.srcs):
+            if src.op is BUFFER or src in stored or src in anchors or src in cut:
+                memory.add(src)
+            elif src in segment:
+                count, below = segment[src]
+                statements += count
+                memory |= below
+        if statements > MAX_STATEMENTS:     # shared expressions were counted once for each path: count exactly
+            statements = _distinct(node, segment)
+        if len(memory) > MAX_BUFFERS or statements > MAX_STATEMENTS:
+            for src in node.srcs:
+                if src in segment and src.op.kind != SOURCE:
+                    cut.add(src)
+            statements, memory = 1, {s for s in node.srcs if s.op.kind != SOURCE}
+        if node in stored:
+            cut.discard(node)
+        segment[node] = (statements, memory)
+        if node in stored:
+            del segment[node]
+    return cut
+
+
+def _distinct(node: Node, segment: dict) -> int:
+    """The number of distinct expressions under a node in its segment; stops past the limit."""
+    seen, stack = set(), [node]
+    while stack and len(seen) <= MAX_STATEMENTS:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(s for s in n.srcs if s in segment)
+    return len(seen)
+
+
+# ------------------------------------------------------------------------------------------------------------- units
+
+def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node]) -> Unit:
+    """The unit of a node, with everything it reads from memory or from anchors, through views and expressions."""
+    if anchor:
+        start = track.anchor_sources(node)
+        elements = node.srcs[0].size if node.op.kind == REDUCE else node.size if node.op.kind != LIBRARY else 0
+    else:
+        start = track.sources(node, track.identity(node.shape))
+        elements = node.size
+    reads: dict[Node, track.Dims | None] = {}
+    seen: set[tuple[Node, track.Dims]] = set()
+    stack = list(start)
+    while stack:
+        src, dims = stack.pop()
+        if (src, dims) in seen or src.op in (CONST, PARAM):
+            continue
+        seen.add((src, dims))
+        if src.op is BUFFER or src in stored or src in anchors or src.op.kind == OTHER:
+            reads[src] = dims if reads.get(src, dims) == dims else None     # None: read in more than one way
+        else:
+            stack.extend(track.sources(src, dims))
+    return Unit(node, anchor, reads, elements)
+
+
+class _Builder:
+    """Places units into groups, in topological order."""
+
+    def __init__(self, anchors: set[Node]):
+        self.groups: list[Group] = []
+        self.home: dict[Node, Group] = {}
+        self.notes: list[str] = []
+        self.anchors = anchors
+        self._by_shape: dict[tuple, list[Group]] = {}   # where independent units of one shape meet
+        self._elements: dict[Group, int] = {}
+
+    def place(self, unit: Unit) -> None:
+        level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
+        kind = _kind(unit)
+        group = None
+        if kind in ("map", "row", "column"):
+            group = self._join_producer(unit, kind) or self._join_neighbour(unit, kind, level)
+        if group is None:
+            group = self._new(unit, kind, level)
+        self._add(unit, group)
+
+    def _new(self, unit: Unit, kind: str, level: int) -> Group:
+        coordinates = tuple(k for k, n in enumerate(unit.node.shape) if n != 1) if kind != "library" else ()
+        parallel = tuple(unit.node.shape[k] for k in coordinates)
+        group = Group(kind, parallel, level, coordinates={unit.node: coordinates})
+        self.groups.append(group)
+        self._by_shape.setdefault((kind, parallel), []).append(group)
+        return group
+
+    def _add(self, unit: Unit, group: Group) -> None:
+        (group.anchors if unit.anchor else group.stores).append(unit.node)
+        group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
+        self._elements[group] = max(self._elements.get(group, 0), unit.elements)
+        self.home[unit.node] = group
+
+    def _join_producer(self, unit: Unit, kind: str) -> Group | None:
+        """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""
+        candidates = dict.fromkeys(self.home[n] for n in unit.reads if n in self.home)
+        for group in sorted(candidates, key=lambda g: (-g.level, -self._elements[g])):
+            if group.kind == "map" and kind == "row":
+                group = self._as_rows(unit, group) or group
+            if group.kind not in ("row", "column") and group.kind != kind:
+                continue
+            reason = self._refusal(unit, kind, group)
+            if reason is None:
+                return group
+            self.notes.append(f"{unit.node.op.name} {unit.node.shape} not fused with "
+                              f"{group.anchors[0].op.name} {group.anchors[0].srcs[0].shape}: {reason}")
+        return None
+
+    def _refusal(self, unit: Unit, kind: str, group: Group) -> str | None:
+        """Why the unit can't join the group; None, with the unit's coordinates noted, if it can."""
+        if kind != "map" and kind != group.kind:
+            return "one reduces along rows, the other across them"
+        for node in unit.reads:
+            other = self.home.get(node)
+            if other is not None and other is not group and other.level >= group.level:
+                return "it depends on work that has to come after that kernel"
+        if len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
+            return "too many buffers for one kernel"
+        work = max(self._elements[group], unit.elements)
+        if group.kind != "map" and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
+            return "too few independent rows to keep the threads busy"
+        coordinates = None
+        for node, dims in unit.reads.items():
+            if self.home.get(node) is not group:
+                continue
+            if dims is None or node not in group.coordinates:
+                return "it reads that result at several places"
+            if node in group.stores and track.OTHER in dims:
+                return "it reads a stored result at other places than it is computed"
+            found = tuple(dims[k] for k in group.coordinates[node])
+            if any(k < 0 for k in found) or len(set(found)) != len(found):
+                return "an element of it needs results of more than one row"
+            if coordinates is not None and coordinates != found:
+                return "it reads two results of that kernel at different rows"
+            coordinates = found
+        return self._check_extents(unit, group, coordinates)
+
+    def _check_extents(self, unit: Unit, group: Group, coordinates) -> str | None:
+        own = unit.node.shape
+        rank = len(own)
+        if any(k >= rank for k in coordinates) or tuple(own[k] for k in coordinates) != group.parallel:
+            return "its rows are others than the rows of that kernel"
+        if (unit.anchor or group.kind == "map") and {k for k, n in enumerate(own) if n != 1} != set(coordinates):
+            return "its result has more elements than that kernel has rows"
+        group.coordinates[unit.node] = coordinates
+        return None
+
+    def _as_rows(self, unit: Unit, group: Group) -> Group | None:
+        """A map kernel whose stores are rows of what the unit reduces becomes a row kernel that stores them too."""
+        own = [k for k, n in enumerate(unit.node.shape) if n != 1]
+        coordinates: dict[Node, tuple[int, ...]] = {}
+        mine = [n for n in unit.reads if self.home.get(n) is group]
+        for store in group.stores:
+            dims = unit.reads[mine[0]]
+            if dims is None or store.shape != mine[0].shape or set(own) - set(dims):
+                return None
+            coordinates[store] = tuple(dims.index(k) for k in own)
+        parallel = tuple(unit.node.shape[k] for k in own)
+        if prod(parallel) < MIN_PARALLEL and self._elements[group] > SERIAL_ELEMENTS:
+            return None
+        self._by_shape[group.kind, group.parallel].remove(group)
+        group.kind, group.parallel, group.coordinates = "row", parallel, coordinates
+        self._by_shape.setdefault(("row", parallel), []).append(group)
+        return group
+
+    def _join_neighbour(self, unit: Unit, kind: str, level: int) -> Group | None:
+        """Independent work of one shape shares a kernel: several outputs, several statistics of one array."""
+        coordinates = tuple(k for k, n in enumerate(unit.node.shape) if n != 1)
+        parallel = tuple(unit.node.shape[k] for k in coordinates)
+        for group in reversed(self._by_shape.get((kind, parallel), [])[-8:]):
+            if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
+                continue
+            if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
+                continue
+            if kind != "map" and not _same_sweep(unit.node, group):
+                continue
+            group.coordinates[unit.node] = coordinates
+            return group
+        return None
+
+    def finish(self, roots: tuple[Node, ...], stored: set[Node]) -> Schedule:
+        """Order the groups and note which anchors are read from outside and so have to be written to memory."""
+        in_memory = {r: self.home[r] for r in roots if r in self.home}
+        for group in self.groups:
+            for node in group.reads:
+                if node in self.home:
+                    in_memory[node] = self.home[node]
+            for node in group.stores:
+                in_memory[node] = group
+            if group.kind in ("scan", "update", "scatter", "library"):
+                in_memory.update((n, group) for n in group.anchors)
+        order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
+        return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes)
+
+
+def _kind(unit: Unit) -> str:
+    node = unit.node
+    if not unit.anchor:
+        return "map"
+    if node.op.kind == REDUCE:
+        # A block of an inner reduction is a row as well; "pairwise" runs over few elements in any layout.
+        last = node.attrs[0] == len(node.srcs[0].shape) - 1
+        return "row" if node.attrs[1] == "inner" or (node.attrs[1] == "pairwise" and last) else "column"
+    if node.op is UPDATE:
+        return "update"
+    return {"contract": "column"}.get(node.op.kind, node.op.kind)
+
+
+def _same_sweep(node: Node, group: Group) -> bool:
+    """Reductions share a kernel when they run over equally many elements, in the same blocks."""
+    if not group.anchors:
+        return False
+    other = group.anchors[0]
+    return (node.op.kind == other.op.kind and node.attrs[1:] == other.attrs[1:]
+            and node.srcs[0].shape == other.srcs[0].shape and node.attrs[0] == other.attrs[0]
+            if node.op.kind == REDUCE else False)

@@ -1,0 +1,361 @@
+"""From groups to kernels: choose the loops, read every expression at their indices, assemble the loop tree.
+
+Each group iterates over flat spaces: `i`, the parallel coordinates, and `j`, what lies inside one of them. A space
+starts as one axis. Where an index then needs a division (a broadcast in the middle, a reshape, a window), the space is
+split there and the group is lowered again, so that loops run over the common refinement of all shapes involved.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from graphc.ir import index as ix
+from graphc.ir.index import Axis, Index
+from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands)
+from graphc.ir.node import Node, make
+from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
+from graphc.ir.schedule import Group, Schedule
+from graphc.passes.place import place
+from graphc.passes.read import Reader
+from graphc.passes.scratch import keep_rows
+
+MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
+TILE = 256                  # columns of a column kernel that are accumulated together
+CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
+ROW_CHUNK = 1 << 13         # elements of a row kernel that one thread takes at a time
+MAX_REFINEMENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredKernel:
+    """A kernel and the node behind each of its buffers. `base`: the node whose memory the output takes over."""
+
+    kernel: Kernel
+    nodes: tuple[Node, ...]
+    group: Group
+    base: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryCall:
+    node: Node
+    group: Group
+
+
+@dataclass(eq=False, slots=True)
+class Stage:
+    """Statements that share one inner loop; stages run in the order of their depth."""
+
+    depth: int
+    axes: tuple[Axis, ...]
+    limit: Index | None
+    reduces: bool
+    body: list = field(default_factory=list)
+    locals: list = field(default_factory=list)      # scratch that starts to live here
+
+
+def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
+    steps: list[LoweredKernel | LibraryCall] = []
+    for number, group in enumerate(schedule.groups):
+        if group.kind == "library":
+            steps.append(LibraryCall(group.anchors[0], group))
+        elif any(node.size for node in group.outputs):
+            steps.append(_lower_group(group, schedule))
+    return steps
+
+
+def _lower_group(group: Group, schedule: Schedule) -> LoweredKernel:
+    factors: dict[tuple[str, int], tuple[int, ...]] = {}
+    for _ in range(MAX_REFINEMENTS):
+        lowering = _Lowering(group, schedule, factors)
+        lowering.build()
+        wanted = lowering.refinements()
+        if not wanted:
+            break
+        factors.update(wanted)
+    return lowering.finish()
+
+
+class _Lowering:
+    def __init__(self, group: Group, schedule: Schedule, factors: dict):
+        self.group, self.schedule, self.factors = group, schedule, factors
+        self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(group.anchors)} if group.kind in ("row", "column") else {}
+        own = set(group.outputs)
+        self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
+                             or (n in schedule.stored and n not in own), self.names)
+        self.axes, i = self._space("i", max(prod(group.parallel), 1))
+        self.position = ix.unflatten(i, group.parallel)
+        self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
+        self.stages: list[Stage] = []
+        self.depths: dict[str, int] = {}
+        self.indices: set[Index] = set()        # all that were used, to find refinements
+        self.written: dict[Node, int] = {}      # stored node -> position among the outputs
+        self.base: Node | None = None
+
+    # ------------------------------------------------------------------------------------------------ spaces
+
+    def _space(self, name: str, extent: int) -> tuple[tuple[Axis, ...], Index]:
+        """The axes of a flat space, outermost first, and the flat index that they make."""
+        factors = self.factors.get((name, extent), (extent,))
+        axes = tuple(Axis(name if len(factors) == 1 else f"{name}{k}", n) for k, n in enumerate(factors))
+        total = ix.ZERO
+        for axis, step in zip(axes, ix.strides(factors), strict=True):
+            total = ix.add(total, ix.mul(ix.of(axis), step))
+        return axes, total
+
+    def refinements(self) -> dict[tuple[str, int], tuple[int, ...]]:
+        """Splits of spaces that would remove divisions."""
+        wanted = {}
+        spaces = {("i", max(prod(self.group.parallel), 1)): self.axes}
+        for stage in self.stages:
+            if not stage.reduces:
+                spaces["j", prod(a.extent for a in stage.axes)] = stage.axes
+        for index in self.indices:
+            for axis, inner in ix.refinements(index):
+                for key, axes in spaces.items():
+                    if axis in axes and key not in wanted:
+                        k = axes.index(axis)
+                        extents = [a.extent for a in axes]
+                        wanted[key] = (*extents[:k], axis.extent // inner, inner, *extents[k + 1:])
+        return wanted
+
+    def _across(self) -> bool:
+        """Whether a scan or scatter runs along an axis that is not the last, so that others can be vectorised."""
+        anchor = self.group.anchors[0]
+        if anchor.op.kind == SCATTER:
+            return True
+        return anchor.attrs[0] != max((k for k, n in enumerate(anchor.shape) if n != 1), default=0)
+
+    def _at(self, node: Node, inner: dict[int, Index]) -> tuple[Index, ...]:
+        """The index of an element of a node: parallel coordinates, then `inner` for the other axes."""
+        index = [inner.get(k, ix.ZERO) for k in range(len(node.shape))]
+        for coordinate, axis in zip(self.position, self.group.coordinates[node], strict=True):
+            index[axis] = coordinate
+        return tuple(index)
+
+    # ------------------------------------------------------------------------------------------------ stages
+
+    def build(self) -> None:
+        kind = self.group.kind
+        if kind == "scan":
+            self._scan(self.group.anchors[0])
+        elif kind == "update":
+            self._update(self.group.anchors[0])
+        elif kind == "scatter":
+            self._scatter(self.group.anchors[0])
+        else:
+            for anchor in self.group.anchors:
+                self._reduce(anchor)
+            for node in self.group.stores:
+                self._store(node)
+            for anchor in self.group.anchors:
+                if anchor in self.schedule.stored:
+                    self._store_value(anchor)
+        self._collect_indices()
+
+    def _stage(self, depth: int, axes: tuple[Axis, ...], reduces: bool, limit: Index | None = None) -> Stage:
+        for stage in self.stages:
+            if (stage.depth, stage.axes, stage.reduces, stage.limit) == (depth, axes, reduces, limit):
+                return stage
+        self.stages.append(Stage(depth, axes, limit, reduces))
+        return self.stages[-1]
+
+    def _depth(self, *exprs: Node) -> int:
+        """One more than the deepest accumulation that the expressions read."""
+        deepest, seen, stack = -1, set(), list(exprs)
+        while stack:
+            expr = stack.pop()
+            if expr in seen:
+                continue
+            seen.add(expr)
+            if expr.op is VALUE:
+                deepest = max(deepest, self.depths[expr.attrs[0]])
+            stack.extend(operands(expr))
+        return deepest + 1
+
+    def _reduce(self, node: Node) -> None:
+        name = self.names[node]
+        carried = node.dtype.accumulator
+        limit = None
+        if node.op.kind == CONTRACT:
+            exprs, length, order = self._contract_operands(node)
+        else:
+            axis, order = node.attrs[:2]
+            src = node.srcs[0]
+            length = src.shape[axis]
+            index = self._at(node, {})
+            start = ix.ZERO
+            if len(node.attrs) == 3:        # one element of the result is one block
+                block = node.attrs[2]
+                start = ix.mul(index[axis], block)
+                limit = ix.shift(ix.mul(start, -1), length) if length % block else None
+                length, rest = min(block, length), index[axis + 1:]
+            else:
+                rest = index[axis:]
+            _, j = self._space("j", length)
+            exprs = [self.reader.read(src, (*index[:axis], ix.add(start, j), *rest))]
+        exprs = [e if e.dtype is carried else make(CAST, carried, (), (e,)) for e in exprs]
+        depth = self._depth(*exprs)
+        self.depths[name] = depth
+        stage = self._stage(depth, self._space("j", length)[0], True, limit)
+        stage.body.append(Accumulate(name, node.op, order, carried, *exprs))
+
+    def _contract_operands(self, node: Node) -> tuple[list[Node], int, str]:
+        a, b = node.srcs
+        index = self._at(node, {})
+        lead, (m, n) = index[:-2], index[-2:]
+        length = a.shape[-1]
+        _, j = self._space("j", length)
+
+        def leading(src: Node) -> tuple[Index, ...]:
+            own = src.shape[:-2]
+            return tuple(ix.ZERO if e == 1 else i for e, i in zip(own, lead[len(lead) - len(own):], strict=True))
+        return [self.reader.read(a, (*leading(a), m, j)), self.reader.read(b, (*leading(b), j, n))], length, "chain"
+
+    def _inner(self, node: Node) -> tuple[tuple[Axis, ...], dict[int, Index]]:
+        """The axes of a stored node that are not parallel coordinates."""
+        own = [k for k, n in enumerate(node.shape) if n != 1 and k not in self.group.coordinates[node]]
+        if not own:
+            return (), {}
+        extents = tuple(node.shape[k] for k in own)
+        axes, j = self._space("j", prod(extents))
+        return axes, dict(zip(own, ix.unflatten(j, extents), strict=True))
+
+    def _store(self, node: Node) -> None:
+        if node.size == 0:
+            return
+        axes, inner = self._inner(node)
+        index = self._at(node, inner)
+        value = self.reader.read(node, index)
+        self._stage(self._depth(value), axes, False).body.append(self._write(node, ix.flatten(index, node.shape), value))
+
+    def _store_value(self, node: Node) -> None:
+        index = self._at(node, {})
+        value = self.reader.read(node, index)
+        self._stage(self._depth(value), (), False).body.append(self._write(node, ix.flatten(index, node.shape), value))
+
+    def _write(self, node: Node, index: Index, value: Node) -> Store:
+        number = self.written.setdefault(node, len(self.written))
+        return Store(-1 - number, index, value)     # outputs follow the inputs: numbered in finish()
+
+    # ------------------------------------------------------------------------- anchors with a kernel of their own
+
+    def _scan(self, node: Node) -> None:
+        axis, src = node.attrs[0], node.srcs[0]
+        carried = node.dtype.accumulator
+        name = f"{node.op.name}0"
+        coordinates = tuple(k for k, n in enumerate(node.shape) if n != 1 and k != axis)
+        self.group.coordinates[node] = coordinates
+        self.position = ix.unflatten(self._space("i", max(prod(self.group.parallel), 1))[1], self.group.parallel)
+        axes, j = self._space("j", node.shape[axis])
+        index = self._at(node, {axis: j})
+        value = self.reader.read(src, index)
+        value = value if value.dtype is carried else make(CAST, carried, (), (value,))
+        running = make(VALUE, carried, (), (), (name,))
+        running = running if carried is node.dtype else make(CAST, node.dtype, (), (running,))
+        self.depths[name] = 0
+        self._stage(0, axes, True).body += [Accumulate(name, node.op, "scan", carried, value),
+                                            self._write(node, ix.flatten(index, node.shape), running)]
+
+    def _update(self, node: Node) -> None:
+        base, value = node.srcs
+        starts, steps = node.attrs
+        self.base = base
+        _, i = self._space("i", max(value.size, 1))
+        at = ix.unflatten(i, value.shape)
+        target = tuple(ix.shift(ix.mul(k, t), s) for k, s, t in zip(at, starts, steps, strict=True))
+        self._stage(0, (), False).body.append(
+            self._write(node, ix.flatten(target, node.shape), self.reader.read(value, at)))
+
+    def _scatter(self, node: Node) -> None:
+        base, positions, values = node.srcs
+        self.base = base
+        width = prod(node.shape[1:])
+        _, i = self._space("i", max(width, 1))
+        axes, j = self._space("j", max(positions.shape[0], 1))
+        rest = ix.unflatten(i, node.shape[1:])
+        row = self.reader.read(positions, (j,))
+        at = ix.of(ix.Data("row", row, (0, max(node.shape[0] - 1, 0))))
+        target = ix.flatten((at, *rest), node.shape)
+        value = self.reader.read(values, (j, *rest))
+        number = self.written.setdefault(node, 0)
+        if node.attrs[0] == "add":
+            old = make(LOAD, node.dtype, (), (), (-1 - number, target))
+            value = make(ADD, node.dtype, (), (old, value))
+        self._stage(0, axes, True).body.append(Store(-1 - number, target, value))
+
+    # ------------------------------------------------------------------------------------------------ assembly
+
+    def _collect_indices(self) -> None:
+        seen, stack = set(), []
+        for stage in self.stages:
+            for s in stage.body:
+                stack += [s.value] + ([s.other] if type(s) is Accumulate and s.other is not None else [])
+                if type(s) is Store:
+                    self.indices.add(s.index)
+                    stack += [index_value(s.index)]
+        while stack:
+            expr = stack.pop()
+            if expr in seen:
+                continue
+            seen.add(expr)
+            index = index_of(expr)
+            if index is not None:
+                self.indices.add(index)
+            stack.extend(operands(expr))
+
+    def _loops(self, stage: Stage) -> tuple:
+        """The loop nest of a stage around its statements."""
+        body: tuple = tuple(stage.body)
+        if stage.reduces and self.group.kind in ("scan", "scatter"):
+            inner: tuple = (Loop(self.axes[-1], "vector", body),) if self.tiled else body
+            return (Loop(stage.axes[0], "serial", inner),)
+        if self.tiled:
+            body = (Loop(self.axes[-1], "vector", body),)
+        if stage.reduces:
+            return (Loop(stage.axes[0], "reduce", body, stage.limit),)
+        for k, axis in enumerate(reversed(stage.axes)):
+            body = (Loop(axis, "vector" if k == 0 and not self.tiled else "serial", body),)
+        return body
+
+    def _chunk(self) -> int:
+        """Iterations of the parallel nest that make a chunk: fixed by the sizes, whatever the number of threads."""
+        if self.group.kind in ("map", "update"):
+            return MAP_CHUNK
+        total = prod(a.extent for a in self.axes)
+        work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
+        if self.tiled:
+            contracts = any(a.op.kind == CONTRACT for a in self.group.anchors)
+            return CONTRACT_TILE if contracts else min(TILE, max(8, self.axes[-1].extent))
+        return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
+
+    def finish(self) -> LoweredKernel:
+        inputs, outputs = list(self.reader.buffers), list(self.written)
+        stages = sorted(self.stages, key=lambda s: (s.depth, not s.reduces))
+        if not self.tiled:
+            keep_rows(stages)
+        body: list = []
+        for stage in stages:
+            body += stage.locals
+            body += self._loops(stage)
+        renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
+        parallel = self.axes if self.tiled else tuple(a for a in self.axes if a.extent != 1)
+        nodes = tuple(inputs + outputs)
+        kernel = Kernel(
+            name=_name(self.group),
+            buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
+                          + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
+            params=tuple(self.reader.params.items()),
+            parallel=parallel, tiled=self.tiled, chunk=self._chunk(),
+            body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None))
+        return LoweredKernel(kernel, nodes, self.group, self.base)
+
+
+def _name(group: Group) -> str:
+    """A short name from what the kernel computes: the kind and up to four operations."""
+    ops = [n.op.name for n in group.anchors] + [n.op.name for n in group.stores]
+    names = list(dict.fromkeys(ops))[:4]
+    prefix = [] if group.kind in names else [group.kind]
+    return "_".join(prefix + names)
+
+

@@ -1,0 +1,123 @@
+"""Row scratch: an expensive expression that several stages of a row need is computed once and kept.
+
+    sum over j of exp(x - m);  y[j] = exp(x - m) / sum     ->     e[j] = exp(x - m), sum over e;  y[j] = e[j] / sum
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from graphc.ir import index as ix
+from graphc.ir.index import Axis, Index
+from graphc.ir.kernel import LOCAL, Accumulate, Local, Store, index_of, operands
+from graphc.ir.node import Node, make, rebuild
+
+ROW_SCRATCH = 1 << 17       # bytes: half of a small L2 cache
+EXPENSIVE = 6               # cost of an operation from which on a load is cheaper
+
+
+def keep_rows(stages: list) -> None:
+    """Replace, in the later of two stages over the same axes, what the earlier one computed already."""
+    room = ROW_SCRATCH
+    for later, stage in enumerate(stages):
+        for earlier in stages[:later]:
+            if not stage.axes or earlier.axes != stage.axes or earlier.limit is not None or stage.limit is not None:
+                continue
+            extent = prod(a.extent for a in stage.axes)
+            shared = _expensive_shared(_roots(earlier), _roots(stage), set(stage.axes))
+            for expr in shared:
+                room -= extent * expr.dtype.itemsize
+                if room < 0:
+                    return
+                _keep(expr, earlier, stages[later:], extent)
+
+
+def _roots(stage) -> list[Node]:
+    found = []
+    for s in stage.body:
+        found.append(s.value)
+        if type(s) is Accumulate and s.other is not None:
+            found.append(s.other)
+    return found
+
+
+def _below(roots: list[Node]) -> set[Node]:
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            stack.extend(operands(expr))
+    return seen
+
+
+def _expensive_shared(first: list[Node], second: list[Node], axes: set[Axis]) -> list[Node]:
+    """The largest expressions below both that hold an expensive operation on the row."""
+    common = _below(first)
+    cost: dict[Node, tuple[bool, bool]] = {}    # expression -> (depends on the row, is expensive there)
+
+    def facts(expr: Node) -> tuple[bool, bool]:
+        stack = [expr]
+        while stack:
+            e = stack[-1]
+            below = operands(e)
+            missing = [o for o in below if o not in cost]
+            if missing:
+                stack.extend(missing)
+                continue
+            index = index_of(e)
+            varies = any(cost[o][0] for o in below) or (index is not None and bool(ix.axes_of(index) & axes))
+            heavy = varies and (e.op.cost >= EXPENSIVE or any(cost[o][1] for o in below))
+            cost[e] = (varies, heavy)
+            stack.pop()
+        return cost[expr]
+
+    found, seen, stack = [], set(), list(second)
+    while stack:
+        expr = stack.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if expr in common and expr.op is not LOCAL and facts(expr)[1]:
+            found.append(expr)
+        else:
+            stack.extend(operands(expr))
+    return found
+
+
+def _keep(expr: Node, earlier, later: list, extent: int) -> None:
+    taken = sum(type(s) is Store and s.local is not None for s in earlier.body)
+    name = f"row{earlier.depth}_{taken}"
+    flat: Index = ix.ZERO
+    for axis, step in zip(earlier.axes, ix.strides(tuple(a.extent for a in earlier.axes)), strict=True):
+        flat = ix.add(flat, ix.mul(ix.of(axis), step))
+    earlier.locals.append(Local(name, expr.dtype, extent))
+    earlier.body.insert(0, Store(0, flat, expr, local=name))
+    kept = make(LOCAL, expr.dtype, (), (), (name, flat))
+    for stage in later:
+        if stage.axes == earlier.axes:
+            stage.body[:] = [_substitute(s, expr, kept) for s in stage.body]
+
+
+def _substitute(statement, old: Node, new: Node):
+    changed = {"value": replace_expr(statement.value, old, new)}
+    if type(statement) is Accumulate and statement.other is not None:
+        changed["other"] = replace_expr(statement.other, old, new)
+    return replace(statement, **changed)
+
+
+def replace_expr(root: Node, old: Node, new: Node) -> Node:
+    """root with every occurrence of one expression replaced by another (not inside gathered indices)."""
+    done: dict[Node, Node] = {old: new}
+    stack = [root]
+    while stack:
+        expr = stack[-1]
+        missing = [s for s in expr.srcs if s not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        if expr not in done:
+            done[expr] = rebuild(expr, [done[s] for s in expr.srcs]) if expr.srcs else expr
+        stack.pop()
+    return done[root]
