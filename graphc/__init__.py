@@ -1,0 +1,90 @@
+"""graphc: NumPy-looking tensors whose calls are recorded, fused and compiled when a value is needed.
+
+The names are those of the Array API 2024.12, plus NumPy's other names for the same and what graphc adds: `realize`,
+`plan`, `counters`, `set_backend`, ... This file only gathers them. Names in `_LAZY` are imported when first used, so
+that `import graphc` stays quick.
+"""
+from __future__ import annotations
+
+from graphc.api.creation import (
+    arange, array, asarray, copy, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid,
+    ones, ones_like, tri, tril, triu, zeros, zeros_like,
+)
+from graphc.api.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_type
+from graphc.api.elementwise import (
+    abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
+    atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, deg2rad, degrees, divide, divmod, equal, erf, exp,
+    exp2, expm1, floor, floor_divide, fmax, fmin, fmod, greater, greater_equal, heaviside, hypot, imag, invert,
+    isfinite, isinf, isnan, isneginf, isposinf, left_shift, less, less_equal, log, log1p, log2, log10, logaddexp,
+    logical_and, logical_not, logical_or, logical_xor, make_complex, maximum, minimum, mod, multiply, negative,
+    nextafter, not_equal, positive, pow, power, rad2deg, radians, real, reciprocal, remainder, right_shift, rint,
+    round, rsqrt, sign, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc, where,
+)
+from graphc.api.indexing import put, put_along_axis, take, take_along_axis
+from graphc.api.info import __array_namespace_info__
+from graphc.api.manipulation import (
+    array_split, atleast_1d, atleast_2d, broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate,
+    expand_dims, flatten, flip, hstack, matrix_transpose, moveaxis, pad, permute_dims, ravel, repeat, reshape, roll,
+    sliding_window_view, split, squeeze, stack, swapaxes, tile, transpose, unstack, vstack,
+)
+from graphc.api.methods import install as _install
+from graphc.api.reductions import (
+    all, allclose, any, argmax, argmin, array_equal, average, count_nonzero, cov, cumprod, cumsum, cumulative_prod,
+    cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, nanmax, nanmean, nanmin, nanprod, nansum,
+    percentile, prod, ptp, quantile, std, sum, var,
+)
+from graphc.ir.dtype import (
+    DType, bfloat16, bool, complex64, complex128, default_float, float16, float32, float64, int8, int16, int32, int64,
+    set_default_float, uint8, uint16, uint32, uint64,
+)
+from graphc.tensor import Tensor
+
+__version__ = "0.1.0"
+__array_api_version__ = "2024.12"
+
+e = 2.718281828459045
+pi = 3.141592653589793
+inf = float("inf")
+nan = float("nan")
+newaxis = None
+
+_install()
+
+# Where a name comes from that is imported when it is first used; a module is given by its own name.
+_LAZY = {
+    **dict.fromkeys(
+        "realize plan counters set_backend get_backend get_backend_name to_numpy to_backend backend devices"
+        " estimate_memory fast_math fence scan".split(), "graphc.driver"),
+    **dict.fromkeys("jit".split(), "graphc.jit"),
+    **dict.fromkeys("no_grad value_and_grad".split(), "graphc.grad"),
+    **dict.fromkeys(
+        "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
+        " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
+    **dict.fromkeys(
+        "cross diag diagonal dot inner kron outer tensordot trace vdot vecdot".split(), "graphc.api.linalg"),
+    "matmul": "graphc.api.products",
+    "einsum": "graphc.api.einsum",
+    **dict.fromkeys(
+        "cross_entropy elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax mish one_hot relu"
+        " relu6 selu sigmoid silu softmax softplus softsign".split(), "graphc.api.activations"),
+}
+_MODULES = {"linalg": "graphc.api.linalg", "fft": "graphc.api.fft", "random": "graphc.api.random",
+            "nn": "graphc.nn", "optim": "graphc.optim", "errors": "graphc.errors", "config": "graphc.config"}
+
+
+def __getattr__(name: str):
+    import importlib
+
+    if name in _MODULES:
+        value = importlib.import_module(_MODULES[name])
+    elif name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    else:
+        raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_MODULES})

@@ -1,0 +1,489 @@
+"""Indexing: reading and functional writing by integers, slices, ellipsis, None, boolean masks and integer arrays.
+
+A key is read once into a `Selection`: the region that integers and slices cut out (one SLICE and one RESHAPE), and the
+index arrays that then select from some axes of that region (one TAKE over those axes, flattened). Reading and writing
+use the same Selection. Index arrays given as data of the program (lists, NumPy arrays) are checked at the call; those
+that are computed are checked when they are realized, by CHECK_INDEX, and report the line of the call then.
+"""
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from graphc.api import record
+from graphc.api.creation import iota
+from graphc.api.elementwise import add, multiply, negative, subtract, where
+from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
+from graphc.errors import DTypeError, IndexOutOfRange, ShapeError, user_site
+from graphc.ir import dtype as dtypes
+from graphc.ir import ops
+from graphc.ir.node import make
+from graphc.tensor import Tensor, host_view
+
+# ------------------------------------------------------------------------------------------------------ reading a key
+
+
+@dataclass(slots=True)
+class Selection:
+    """A key, read for one shape.
+
+    starts, steps, lengths   the region along every axis of the source
+    inner                    the shape of the region without integer axes and with new axes: what arrays select from
+    arrays                   axis of `inner` -> index tensor (checked, int64) or None where no array selects
+    place                    where the axes of the broadcast arrays stand in the result, counted in kept axes
+    """
+
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+    lengths: tuple[int, ...]
+    inner: tuple[int, ...]
+    arrays: dict[int, Tensor]
+    place: int
+
+    @property
+    def fetched(self) -> tuple[int, ...]:
+        """The common shape of the index arrays."""
+        return broadcast_shapes("getitem", *(a.shape for a in self.arrays.values()))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of `inner` with those that arrays select from together, at `place`."""
+        kept = [i for i in range(len(self.inner)) if i not in self.arrays]
+        return (*kept[:self.place], *self.arrays, *kept[self.place:])
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        if not self.arrays:
+            return self.inner
+        kept = [n for i, n in enumerate(self.inner) if i not in self.arrays]
+        return (*kept[:self.place], *self.fetched, *kept[self.place:])
+
+
+_BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+def _expanded(key, shape: tuple[int, ...], name: str) -> list:
+    """The key as a list with one entry for each axis and None for new axes; masks as the integer arrays they mean."""
+    entries: list = []
+    for item in key if isinstance(key, tuple) else (key,):
+        if item.__class__ in _BASIC:
+            entries.append(item)
+        else:
+            entries += _entry(item, name)
+    used = sum(_axes_used(e) for e in entries)
+    dots = [i for i, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexOutOfRange("an index can hold only one ellipsis ('...')", op=name)
+    if used > len(shape):
+        raise IndexOutOfRange(f"{used} indices for shape {shape}, which has {len(shape)} axes", op=name)
+    place = dots[0] if dots else len(entries)
+    entries[place:place + 1] = [slice(None)] * (len(shape) - used)
+    return _unmasked(entries, shape, name)
+
+
+def _axes_used(entry) -> int:
+    if entry is None or entry is Ellipsis:
+        return 0
+    return entry.ndim if isinstance(entry, np.ndarray) and entry.dtype == bool else 1
+
+
+def _entry(item, name: str) -> list:
+    """One item of a key, other than the plain Python ones, as entries."""
+    if isinstance(item, (bool, np.bool_)):  # a mask without axes: a new axis of size 1 or 0
+        return [np.asarray(item)]
+    if isinstance(item, (np.integer,)):
+        return [int(item)]
+    if isinstance(item, Tensor):
+        if item.dtype is dtypes.bool:
+            return [item.numpy()]  # its count decides the shape of the result
+        if item.dtype.kind in "iu":
+            return [item]
+        raise DTypeError(f"a {item.dtype} tensor can't be an index", op=name, fix="use integers or booleans")
+    if isinstance(item, (list, np.ndarray)) or hasattr(item, "__array__"):
+        array = record.to_array(item, name)
+        if not array.size and not isinstance(item, np.ndarray):
+            array = array.astype(np.int64)
+        if array.dtype.kind in "biu":
+            return [array]
+        raise IndexOutOfRange(f"arrays of {array.dtype} can't be indices", op=name, fix="use integers or booleans")
+    try:
+        return [operator.index(item)]
+    except TypeError:
+        raise IndexOutOfRange(f"an index can't be {item!r}", op=name,
+                              fix="use integers, slices, '...', None, boolean masks or integer arrays") from None
+
+
+def _unmasked(entries: list, shape: tuple[int, ...], name: str) -> list:
+    """Each boolean mask replaced by the positions of its true elements, an integer array per axis."""
+    if not any(isinstance(e, np.ndarray) and e.dtype == bool for e in entries):
+        return entries
+    found, axis = [], 0
+    for entry in entries:
+        if isinstance(entry, np.ndarray) and entry.dtype == bool:
+            if entry.shape != shape[axis:axis + entry.ndim]:
+                raise IndexOutOfRange(f"a boolean mask of shape {entry.shape} does not fit axes of sizes "
+                                      f"{shape[axis:axis + entry.ndim]}", op=name)
+            found += list(np.nonzero(entry)) if entry.ndim else [_NewAxis(bool(entry))]
+        else:
+            found.append(entry)
+        axis += _axes_used(entry)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _NewAxis:
+    """What a mask without axes stands for: a new axis from which one or no element is taken."""
+
+    keep: bool
+
+
+def select(key, shape: tuple[int, ...], name: str) -> Selection:
+    """Read a key. Raises IndexOutOfRange for integers outside their axis and for too many indices."""
+    starts, steps, lengths, inner, arrays = [], [], [], [], {}
+    special = []  # where in the key integers and arrays stand: only if they are neighbours do their axes stay in place
+    kept_before = None
+    entries = _expanded(key, shape, name)
+    for position, entry in enumerate(entries):
+        if entry is None or isinstance(entry, _NewAxis):
+            if entry is not None:
+                special.append(position)
+                kept_before = len(inner) - len(arrays) if kept_before is None else kept_before
+                arrays[len(inner)] = as_tensor(np.zeros(int(entry.keep), np.int64))
+            inner.append(1)
+            continue
+        n = shape[len(starts)]
+        if isinstance(entry, slice):
+            start, length, step = _slice(entry, n, name)
+            inner.append(length)
+        else:
+            special.append(position)
+            kept_before = len(inner) - len(arrays) if kept_before is None else kept_before
+            if isinstance(entry, int):
+                start, length, step = _integer(entry, n, len(starts), name), 1, 1
+            else:
+                start, length, step = 0, n, 1
+                arrays[len(inner)] = checked(entry, n, name, len(starts))
+                inner.append(n)
+        starts.append(start)
+        lengths.append(length)
+        steps.append(step)
+    neighbours = not special or special[-1] - special[0] == len(special) - 1
+    place = kept_before if arrays and neighbours else 0
+    return Selection(tuple(starts), tuple(steps), tuple(lengths), tuple(inner), arrays, place)
+
+
+def _slice(entry: slice, n: int, name: str) -> tuple[int, int, int]:
+    try:
+        start, stop, step = entry.indices(n)
+    except (TypeError, ValueError) as error:
+        raise IndexOutOfRange(f"{entry} means nothing: {error}", op=name) from None
+    length = len(range(start, stop, step))
+    return (start if length else 0), length, (step if length > 1 else 1)
+
+
+def _integer(index: int, n: int, axis: int, name: str) -> int:
+    if not -n <= index < n:
+        raise IndexOutOfRange(f"index {index} is out of range for axis {axis} of size {n}", op=name,
+                              fix=f"use {-n} to {n - 1}" if n else "the axis is empty")
+    return index + n if index < 0 else index
+
+
+def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
+    """An index array as an int64 tensor that is known, or will be checked, to lie in 0 .. n-1.
+
+    Indices that exist on the host are checked now; others by CHECK_INDEX when they are computed.
+    """
+    index = as_tensor(index, None, name)
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"indices must be integers, not {index.dtype}", op=name)
+    known = host_view(index.node)
+    if known is not None:
+        return _checked_now(known, n, axis, name)
+    if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
+        index = cast(index, dtypes.int64)
+    node = index.node
+    node = make(ops.CHECK_INDEX, node.dtype, node.shape, (node,), (n,), device=node.device, site=user_site(2))
+    return cast(wrap(node), dtypes.int64)
+
+
+def _checked_now(index: np.ndarray, n: int, axis: int, name: str) -> Tensor:
+    if index.size and not -n <= int(index.min()) <= int(index.max()) < n:
+        bad = index[(index < -n) | (index >= n)].flat[0] if index.dtype.kind == "i" else index[index >= n].flat[0]
+        raise IndexOutOfRange(f"index {bad} is out of range for axis {axis} of size {n}", op=name)
+    index = index.astype(np.int64)
+    index = np.where(index < 0, index + n, index)
+    return record.from_numpy(index, copy=False) if index.ndim else wrap(record.scalar(int(index), dtypes.int64, name))
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+def getitem(x: Tensor, key) -> Tensor:
+    """`x[key]` with NumPy's meaning. A boolean mask is realized, because it decides the shape of the result.
+
+    >>> x = gc.reshape(gc.arange(6), (2, 3))
+    >>> x[1].tolist(), x[:, ::-1].tolist(), x[[0, 1], [2, 0]].tolist(), x[x > 3].tolist()
+    ([3, 4, 5], [[2, 1, 0], [5, 4, 3]], [2, 3], [4, 5])
+    """
+    chosen = select(key, x.node.shape, "getitem")
+    return _fetch(_region(x, chosen), chosen)
+
+
+def _region(x: Tensor, chosen: Selection) -> Tensor:
+    x = movement(ops.SLICE, x, chosen.lengths, (chosen.starts, chosen.steps))
+    return reshape_to(x, chosen.inner)
+
+
+def _fetch(region: Tensor, chosen: Selection) -> Tensor:
+    """What the index arrays select from the region."""
+    if not chosen.arrays:
+        return region
+    axis = chosen.place
+    rows = _together(region, chosen, axis)
+    return take_checked(rows, _linear(chosen), axis)
+
+
+def _together(region: Tensor, chosen: Selection, axis: int) -> Tensor:
+    """The region with the axes that arrays select from made one, at `axis`."""
+    moved = movement(ops.PERMUTE, region, tuple(region.shape[i] for i in chosen.order), (chosen.order,))
+    sizes = moved.shape
+    stop = axis + len(chosen.arrays)
+    return reshape_to(moved, sizes[:axis] + (prod(sizes[axis:stop]),) + sizes[stop:])
+
+
+def _linear(chosen: Selection) -> Tensor:
+    """One index into the flattened axes from an index for each of them."""
+    index = None
+    for axis, part in chosen.arrays.items():
+        index = part if index is None else add(multiply(index, chosen.inner[axis]), part)
+    return expand_to(index, chosen.fetched, "getitem")
+
+
+def take_checked(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """TAKE along an axis by indices that have been checked: the axis is replaced by the axes of the index."""
+    source, where_ = x.node, index.node
+    shape = source.shape[:axis] + where_.shape + source.shape[axis + 1:]
+    device = record.common_device("take", source, where_)
+    return wrap(make(ops.TAKE, source.dtype, shape, (source, where_), (axis,), device=device, site=user_site(2)))
+
+
+def take(x, indices, /, *, axis: int | None = None):
+    """The elements of x at these positions along an axis, which is replaced by the axes of `indices`.
+
+    axis=None: of x flattened. Negative indices count from the end. Raises IndexOutOfRange.
+
+    >>> gc.take(gc.asarray([5, 6, 7]), [2, 0, -1]).tolist()
+    [7, 5, 7]
+    """
+    x = as_tensor(x, None, "take")
+    if axis is None:
+        x, axis = reshape_to(x, (x.size,)), 0
+    axis = normalize_axis(axis, x.ndim, "take")
+    return take_checked(x, checked(indices, x.shape[axis], "take", axis), axis)
+
+
+def _along(x: Tensor, indices, axis: int, name: str) -> Tensor:
+    """For each element of `indices` the position in x flattened, the other coordinates being its own."""
+    indices = as_tensor(indices, None, name)
+    if indices.ndim != x.ndim:
+        raise ShapeError(f"indices of shape {indices.shape} and an array of shape {x.shape} differ in rank", op=name)
+    others = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
+    shape = broadcast_shapes(name, indices.shape, others)
+    if any(n != size for i, (n, size) in enumerate(zip(shape, x.shape, strict=True)) if i != axis):
+        raise ShapeError(f"indices of shape {indices.shape} do not fit shape {x.shape}", op=name)
+    position = None
+    for i, n in enumerate(x.shape):
+        part = checked(indices, n, name, axis) if i == axis else iota(n, i, x.ndim)
+        position = part if position is None else add(multiply(position, n), part)
+    return expand_to(position, shape, name)
+
+
+def take_along_axis(x, indices, /, *, axis: int = -1):
+    """x at `indices` along an axis, the other coordinates being those of the index: what argsort and argmin give.
+
+    `indices` has the rank of x and broadcasts to it except along the axis. Raises IndexOutOfRange, ShapeError.
+
+    >>> gc.take_along_axis(gc.asarray([[3, 1], [4, 9]]), [[1], [0]], axis=1).tolist()
+    [[1], [4]]
+    """
+    x = as_tensor(x, None, "take_along_axis")
+    axis = normalize_axis(axis, x.ndim, "take_along_axis")
+    position = _along(x, indices, axis, "take_along_axis")
+    return take_checked(reshape_to(x, (x.size,)), position, 0)
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+def setitem(x: Tensor, key, value) -> None:
+    """`x[key] = value`: the handle x stands for new values from now on; whatever was made from the old ones keeps them.
+
+    The value is cast to the dtype of x and broadcast. Where an index array repeats a position the last value wins.
+
+    >>> x = gc.zeros(4)
+    >>> y = x + 1
+    >>> x[1:3] = 5
+    >>> x.tolist(), y.tolist()
+    ([0.0, 5.0, 5.0, 0.0], [1.0, 1.0, 1.0, 1.0])
+    """
+    x.node = _masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node
+
+
+def _is_mask(key, x: Tensor) -> bool:
+    return (isinstance(key, (Tensor, np.ndarray)) and key.dtype in (dtypes.bool, np.bool_) and key.ndim > 0
+            and tuple(key.shape) == x.shape[:key.ndim])
+
+
+def _masked(x: Tensor, mask, value) -> Tensor:
+    """x with the elements under a mask replaced: a select, unless there is one value for each true element."""
+    value = _value(x, value)
+    rest = x.ndim - mask.ndim
+    if value.ndim > rest and value.shape[:value.ndim - rest] != (1,):
+        return written(x, mask, value, "set")
+    value = reshape_to(value, value.shape[max(value.ndim - rest, 0):])
+    expand_to(value, x.shape[mask.ndim:], "setitem")  # only for its check
+    mask = as_tensor(mask)
+    return where(reshape_to(mask, mask.shape + (1,) * rest), value, x)
+
+
+def _value(x: Tensor, value) -> Tensor:
+    return cast(as_tensor(value, x, "setitem"), x.dtype)
+
+
+def written(x: Tensor, key, value, mode: str) -> Tensor:
+    """x with the value set at, or added to, the elements that the key selects; added in order where they repeat."""
+    chosen = select(key, x.node.shape, "setitem")
+    value = _fitted(_value(x, value), chosen.result)
+    if 0 in chosen.result:
+        return x
+    if chosen.arrays:
+        value = _scattered(_region(x, chosen), chosen, value, mode)
+    elif mode == "add":
+        value = add(_region(x, chosen), value)
+    return _updated(x, chosen, value)
+
+
+def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The value broadcast to the selected shape; leading axes of size 1 that it has too many are dropped."""
+    extra = value.ndim - len(shape)
+    if extra > 0 and value.shape[:extra] == (1,) * extra:
+        value = reshape_to(value, value.shape[extra:])
+    if value.ndim > len(shape) or broadcast_shapes("setitem", value.shape, shape) != shape:
+        raise ShapeError(f"a value of shape {value.shape} does not fit the selected shape {shape}", op="setitem")
+    return expand_to(value, shape, "setitem")
+
+
+def _scattered(region: Tensor, chosen: Selection, value: Tensor, mode: str) -> Tensor:
+    """The region with the value scattered to where the arrays point."""
+    count, fetched = len(chosen.arrays), len(chosen.fetched)
+    order = tuple(chosen.arrays) + tuple(i for i in range(region.ndim) if i not in chosen.arrays)
+    moved = movement(ops.PERMUTE, region, tuple(region.shape[i] for i in order), (order,))
+    rows = reshape_to(moved, (prod(moved.shape[:count]),) + moved.shape[count:])
+    # The axes of the index come first, as one.
+    front = tuple(range(chosen.place, chosen.place + fetched))
+    axes = front + tuple(i for i in range(value.ndim) if i not in front)
+    value = movement(ops.PERMUTE, value, tuple(value.shape[i] for i in axes), (axes,))
+    value = reshape_to(value, (prod(chosen.fetched),) + rows.shape[1:])
+    done = reshape_to(scatter_rows(rows, _linear(chosen), value, mode), moved.shape)
+    back = tuple(np.argsort(order).tolist())
+    return movement(ops.PERMUTE, done, region.shape, (back,))
+
+
+def scatter_rows(base: Tensor, index: Tensor, values: Tensor, mode: str) -> Tensor:
+    """SCATTER_ROWS by checked indices of any shape; values has that many rows."""
+    index = reshape_to(index, (index.size,))
+    nodes = (base.node, index.node, values.node)
+    device = record.common_device("scatter", *nodes)
+    return wrap(make(ops.SCATTER_ROWS, base.dtype, base.shape, nodes, (mode,), device=device, site=user_site(2)))
+
+
+def _updated(x: Tensor, chosen: Selection, value: Tensor) -> Tensor:
+    """x with its region replaced; negative steps become positive ones by flipping the value."""
+    value = reshape_to(value, chosen.lengths)
+    back = [step < 0 for step in chosen.steps]
+    starts = tuple(s + (n - 1) * step if b else s
+                   for s, n, step, b in zip(chosen.starts, chosen.lengths, chosen.steps, back, strict=True))
+    steps = tuple(abs(step) for step in chosen.steps)
+    if any(back):
+        ends = tuple(n - 1 if b else 0 for n, b in zip(chosen.lengths, back, strict=True))
+        value = movement(ops.SLICE, value, chosen.lengths, (ends, tuple(-1 if b else 1 for b in back)))
+    if chosen.lengths == x.shape:
+        return value
+    nodes = (x.node, value.node)
+    device = record.common_device("setitem", *nodes)
+    return wrap(make(ops.UPDATE, x.dtype, x.shape, nodes, (starts, steps), device=device, site=user_site(2)))
+
+
+def put(x: Tensor, indices, values, /) -> None:
+    """Set elements of x flattened; the handle x is rebound. Values repeat as often as needed, as in NumPy.
+
+    >>> x = gc.zeros((2, 2))
+    >>> gc.put(x, [0, 3], [1, 2])
+    >>> x.tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
+    index = checked(indices, x.size, "put")
+    values = _value(x, values)
+    values = reshape_to(values, (values.size,))
+    if values.size != index.size:
+        values = take_checked(values, as_tensor(np.arange(index.size) % max(values.size, 1)), 0)
+    x.node = reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape).node
+
+
+def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
+    """Set the elements of x that `take_along_axis(x, indices, axis=axis)` reads; the handle x is rebound.
+
+    >>> x = gc.zeros((2, 2))
+    >>> gc.put_along_axis(x, [[1], [0]], 5, axis=1)
+    >>> x.tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    axis = normalize_axis(axis, x.ndim, "put_along_axis")
+    position = _along(x, indices, axis, "put_along_axis")
+    values = reshape_to(_fitted(_value(x, values), position.shape), (position.size,))
+    x.node = reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape).node
+
+
+# ------------------------------------------------------------------------------------------------- x.at[...].add(...)
+
+class At:
+    """`x.at[key]`: updates that leave x alone and return a new tensor, as in JAX.
+
+    >>> x = gc.zeros(3)
+    >>> x.at[[0, 0, 2]].add(1.0).tolist(), x.tolist()
+    ([2.0, 0.0, 1.0], [0.0, 0.0, 0.0])
+    """
+
+    __slots__ = ("tensor", "key")
+
+    def __init__(self, tensor: Tensor, key=Ellipsis):
+        self.tensor = tensor
+        self.key = key
+
+    def __getitem__(self, key) -> At:
+        return At(self.tensor, key)
+
+    def get(self) -> Tensor:
+        return getitem(self.tensor, self.key)
+
+    def set(self, value) -> Tensor:
+        return written(self.tensor, self.key, value, "set")
+
+    def add(self, value) -> Tensor:
+        """Duplicates are added one after the other, in the order of the index."""
+        return written(self.tensor, self.key, value, "add")
+
+    def subtract(self, value) -> Tensor:
+        return written(self.tensor, self.key, negative(_value(self.tensor, value)), "add")
+
+
+def _ufunc_at(update):
+    def at(x: Tensor, indices, values, /) -> None:
+        """As NumPy's ufunc.at: unbuffered, so that a repeated index counts each time. The handle x is rebound."""
+        x.node = update(At(x, indices), values).node
+    return at
+
+
+add.at = _ufunc_at(At.add)
+subtract.at = _ufunc_at(At.subtract)

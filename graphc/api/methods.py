@@ -1,0 +1,184 @@
+"""The tables that give Tensor its operators and methods: each is an API function, written once.
+
+`METHODS` names, for every API module, the functions that are also methods; their first argument is the tensor.
+"""
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+import numpy as np
+
+from graphc.api import elementwise as el
+from graphc.api import indexing
+from graphc.api.dtypes import can_cast
+from graphc.api.record import cast
+from graphc.errors import DTypeError, ShapeError
+from graphc.tensor import Tensor
+
+METHODS = {
+    "elementwise": (
+        "abs acos acosh angle asin asinh atan atan2 atanh ceil clip conj conjugate copysign cos cosh divide erf exp exp2"
+        " expm1 floor floor_divide fmod isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or"
+        " logical_xor maximum minimum multiply negative positive pow reciprocal remainder round rsqrt sign signbit sin"
+        " sinh sqrt square subtract tan tanh trunc add equal not_equal less less_equal greater greater_equal"
+        " bitwise_and bitwise_or bitwise_xor bitwise_invert bitwise_left_shift bitwise_right_shift"),
+    "dtypes": "astype",
+    "creation": "copy tril triu",
+    "indexing": "take put",
+    "manipulation": "expand_dims flatten flip moveaxis permute_dims ravel repeat reshape roll split squeeze swapaxes"
+                    " tile transpose unstack",
+    "reductions": "all any argmax argmin count_nonzero cumprod cumsum cumulative_prod cumulative_sum logsumexp max mean"
+                  " min prod ptp std sum var",
+    "sorting": "argsort nonzero sort topk",
+    "linalg": "dot matmul norm diagonal trace cholesky inv det",
+    "activations": "gelu leaky_relu log_softmax relu sigmoid silu softmax softplus elu",
+}
+
+# operator -> the function for `a op b`; each also gives the reflected and, where NumPy has it, the in-place operator.
+BINARY = {
+    "add": el.add, "sub": el.subtract, "mul": el.multiply, "truediv": el.divide, "floordiv": el.floor_divide,
+    "mod": el.remainder, "pow": el._power_operator, "and": el.bitwise_and, "or": el.bitwise_or, "xor": el.bitwise_xor,
+    "lshift": el.bitwise_left_shift, "rshift": el.bitwise_right_shift,
+}
+COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_equal, "gt": el.greater,
+              "ge": el.greater_equal}
+UNARY = {"neg": el.negative, "pos": el.positive, "invert": el.bitwise_invert, "abs": el.abs}
+
+_FAST = frozenset((Tensor, float, int))  # operands that need no closer look
+_ACCEPTED = (Tensor, int, float, complex, np.ndarray, np.generic, list)
+
+
+def _operator(function: Callable) -> Callable:
+    def method(self, other):
+        if other.__class__ in _FAST or isinstance(other, _ACCEPTED) or hasattr(other, "__dlpack__"):
+            return function(self, other)
+        return NotImplemented
+    return method
+
+
+def _reflected(function: Callable) -> Callable:
+    def method(self, other):
+        if other.__class__ in _FAST or isinstance(other, _ACCEPTED) or hasattr(other, "__dlpack__"):
+            return function(other, self)
+        return NotImplemented
+    return method
+
+
+def _in_place(function: Callable, symbol: str) -> Callable:
+    """`x += y` rebinds the handle; shape and dtype of x stay, as in NumPy."""
+    def method(self, other):
+        result = function(self, other)
+        if result is NotImplemented:
+            return result
+        if result.shape != self.shape:
+            raise ShapeError(f"the result has shape {result.shape}, which does not fit into {self.shape}", op=symbol,
+                             fix=f"write x = x {symbol[:-1]} y")
+        if result.dtype is not self.dtype and not can_cast(result.dtype, self.dtype, "same_kind"):
+            raise DTypeError(f"the result is {result.dtype}, which can't be stored as {self.dtype}", op=symbol,
+                             fix=f"write x = x {symbol[:-1]} y")
+        self.node = cast(result, self.dtype).node
+        return self
+    return method
+
+
+_SYMBOLS = {"add": "+=", "sub": "-=", "mul": "*=", "truediv": "/=", "floordiv": "//=", "mod": "%=", "pow": "**=",
+            "and": "&=", "or": "|=", "xor": "^=", "lshift": "<<=", "rshift": ">>=", "matmul": "@="}
+
+
+def _attach(name: str, method: Callable) -> None:
+    if not hasattr(method, "__doc__") or method.__name__ == "method":
+        method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    setattr(Tensor, name, method)
+
+
+def _install_operators() -> None:
+    binary = {**BINARY, "matmul": importlib.import_module("graphc.api.products").matmul}
+    for name, function in binary.items():
+        operator = _operator(function)
+        _attach(f"__{name}__", operator)
+        _attach(f"__r{name}__", _reflected(function))
+        _attach(f"__i{name}__", _in_place(operator, _SYMBOLS[name]))
+    for name, function in COMPARISON.items():
+        _attach(f"__{name}__", _operator(function))
+    for name, function in UNARY.items():
+        setattr(Tensor, f"__{name}__", function)
+    # divmod is no primitive and has no in-place form.
+    _attach("__divmod__", _operator(el.divmod))
+    _attach("__rdivmod__", _reflected(el.divmod))
+
+
+def _install_methods() -> None:
+    for module_name, names in METHODS.items():
+        module = importlib.import_module(f"graphc.api.{module_name}")
+        for name in names.split():
+            setattr(Tensor, name, getattr(module, name))
+
+
+# ---- methods whose arguments are spelled in another way than the function's
+
+def _reshape(self, *shape, copy=None):
+    """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+    from graphc.api.manipulation import reshape
+    return reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
+
+
+def _transpose(self, *axes):
+    """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+    from graphc.api.manipulation import transpose
+    if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], int)):
+        return transpose(self, axes[0])
+    return transpose(self, axes or None)
+
+
+def _permute(self, *axes):
+    """`x.permute(1, 0)` or `x.permute((1, 0))`."""
+    from graphc.api.manipulation import permute_dims
+    return permute_dims(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+
+def _where(self, condition, other):
+    """self where the condition holds, else other."""
+    return el.where(condition, self, other)
+
+
+def _to_dtype(name: str) -> Callable:
+    def method(self):
+        from graphc.ir.dtype import by_name
+        return cast(self, by_name(name))
+    method.__doc__ = f"This tensor as {name}."
+    return method
+
+
+def _transposed(self):
+    """The axes in reverse order, as in NumPy; of a matrix its transpose."""
+    from graphc.api.manipulation import transpose
+    return transpose(self)
+
+
+def _matrix_transposed(self):
+    """The last two axes swapped."""
+    from graphc.api.manipulation import matrix_transpose
+    return matrix_transpose(self)
+
+
+def install() -> None:
+    """Attach everything; called once, by `import graphc`."""
+    _install_methods()
+    _install_operators()
+    Tensor.__getitem__ = indexing.getitem
+    Tensor.__setitem__ = indexing.setitem
+    Tensor.reshape = Tensor.view = _reshape
+    Tensor.transpose = _transpose
+    Tensor.permute = _permute
+    Tensor.where = _where
+    Tensor.T = property(_transposed)
+    Tensor.mT = property(_matrix_transposed)
+    Tensor.at = property(indexing.At)
+    Tensor.real = property(el.real)
+    Tensor.imag = property(el.imag)
+    for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"),
+                        ("long", "int64"), ("bool", "bool")):
+        setattr(Tensor, name, _to_dtype(dtype))
+
+
