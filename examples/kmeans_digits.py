@@ -46,9 +46,9 @@ def cluster(xp, digits, centroids):
 
 
 def picture(centroids: np.ndarray) -> np.ndarray:
-    """The ten centroids as two rows of five, each pixel eight times as large."""
-    tiles = centroids.reshape(2, 5, 8, 8).transpose(0, 2, 1, 3).reshape(16, 40) / 16.0
-    return 1.0 - np.kron(tiles, np.ones((8, 8)))
+    """The ten centroids as two rows of five with a margin, each pixel eight times as large."""
+    tiles = np.pad(centroids.reshape(2, 5, 8, 8) / 16.0, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    return 1.0 - np.kron(tiles.transpose(0, 2, 1, 3).reshape(20, 50), np.ones((8, 8)))
 
 
 def main(folder: Path) -> None:
