@@ -180,14 +180,6 @@ class DTypeError(GraphcError, TypeError):
     """A dtype that the op does not take, or two that have no common one."""
 
 
-class IntegerOverflow(GraphcError, OverflowError):
-    """A Python integer that the dtype it is put into cannot hold."""
-
-
-class PowerError(GraphcError, ValueError):
-    """An integer to a negative integer power."""
-
-
 class IndexOutOfRange(GraphcError, IndexError):
     """An index outside its axis, in the program text or in data."""
 
