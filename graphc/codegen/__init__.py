@@ -1,0 +1,41 @@
+"""Kernel to source text. A dialect is a folder of templates plus a table of spellings; `render` is the way in."""
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from graphc.ir.kernel import Kernel
+from graphc.ir.program import KernelSource
+
+_LOOPS = {"c": "graphc.codegen.loops_c"}    # dialect -> module that shapes loops for its templates
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A kernel's source and what its launches pass.
+
+    args    the int64 words: sizes, strides and offsets; scalars (0 here) at the places that params names
+    params  (word, the program's parameter number)
+    scratch bytes a thread needs
+    checks  nodes of the bounds checks, by the number in a fault
+    """
+
+    source: KernelSource
+    args: tuple[int, ...]
+    params: tuple[tuple[int, int], ...]
+    scratch: int
+    checks: tuple
+
+
+@functools.lru_cache(maxsize=8)
+def environment():
+    """The one template environment. A name that a template misses is an error."""
+    import jinja2
+    return jinja2.Environment(loader=jinja2.PackageLoader("graphc.codegen_templates", "."), trim_blocks=True,
+                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+
+
+def render(kernel: Kernel, dialect: str) -> Rendered:
+    """The kernel in a dialect. Equal structure gives equal text, whatever the sizes."""
+    import importlib
+    return importlib.import_module(_LOOPS[dialect]).render(kernel, environment())

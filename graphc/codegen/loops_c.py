@@ -1,0 +1,344 @@
+"""Loops in C: turns a kernel's tree into the model that codegen_templates/c/ renders.
+
+The generated code is plain scalar C in counted loops with `restrict` pointers, which the compiler turns into SIMD; the
+order of every reduction is spelled out in the templates, so that vectorising changes no bit.
+"""
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from graphc.codegen import Rendered
+from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.kernel import Accumulate, Kernel, Let, Local, Loop, Store
+from graphc.ir.ops import ADD, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL, PROD
+from graphc.ir.program import KernelSource
+
+LANES = 64          # partial results of a chunk of an inner reduction
+CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
+TILE, CONTRACT_TILE = 256, 64
+SCRATCH_ALIGNMENT = 64
+MATH_TWO = ("pow", "atan2", "hypot")
+TYPES = {"float": ("float", "f"), "double": ("double", "")}
+
+
+def render(kernel: Kernel, environment) -> Rendered:
+    model = _Model(kernel)
+    entry = "kernel"
+    text = _text(environment, model, entry)
+    entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+    text = text.replace(" kernel(void", f" {entry}(void")
+    s = model.spell
+    words = tuple(s.args) + (0,) * len(s.params)
+    params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
+    return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks))
+
+
+def _text(environment, model: _Model, entry: str) -> str:
+    body = model.statements(model.kernel.body, {})
+    axes = model.axes()
+    chunk, total = model.spell.arg(model.kernel.chunk), model.total
+    helpers = _helpers(environment, model.spell)
+    buffers = [{"name": b.name, "type": model.spell.language.memory(b.dtype), "written": b.written}
+               for b in model.kernel.buffers]
+    params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
+              for k, (n, d, _) in enumerate(model.spell.params)]
+    helpers += [h for h in _helpers(environment, model.spell) if h not in helpers]
+    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
+              "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
+              "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
+    return environment.get_template("c/kernel.c.j2").render(k=values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """How a reduction combines two values."""
+
+    identity: str
+    combine: str        # a format of left and right
+
+
+class _Model:
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.spell = Speller(dialect("c"), kernel)
+        self.scratch = 0
+        contracts = _has_contraction(kernel.body)
+        self.width = CONTRACT_TILE if contracts else TILE
+        self.tile = None
+        last = kernel.parallel[-1] if kernel.parallel else None
+        if kernel.tiled:
+            extent = self.spell.extent(last)
+            limited = _accumulates(kernel.body)
+            self.tile = {"axis": last.name, "start": f"{last.name}_start", "stop": f"{last.name}_stop",
+                         "extent": extent, "width": self.width if limited else None}
+        self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel)
+
+    def axes(self) -> list[dict]:
+        """The parallel coordinates of iteration `at`, the last axis first."""
+        out, rest = [], "at"
+        for k, axis in enumerate(reversed(self.kernel.parallel)):
+            first, last = k == len(self.kernel.parallel) - 1, k == 0
+            extent = self.spell.extent(axis)
+            name = self.tile["start"] if self.tile and last else axis.name
+            out.append({"start": name, "value": rest if first else f"{rest} % {extent}"})
+            rest = f"{rest} / {extent}"
+        return out
+
+    def param(self, k: int, dtype: DType) -> str:
+        """A scalar out of its argument word."""
+        word = f"arg[{len(self.spell.args) + k}]"
+        register = self.spell.language.register(dtype)
+        if dtype in NARROW:
+            return self.spell.fetch(f"(uint16_t){word}", dtype)
+        if dtype.kind in "biu":
+            return f"({register}){word}"
+        if dtype.kind == "c":
+            raise NotImplementedError("complex scalars are folded before they reach a kernel")
+        self.spell.helpers[f"gc_bits_{register}"] = None
+        return f"gc_bits_{register}((uint{dtype.bits}_t){word})"
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def statements(self, body: tuple, enclosing: dict) -> list[dict]:
+        out: list[dict] = []
+        for s in body:
+            out.append(self.statement(s, enclosing))
+        return out
+
+    def statement(self, s, enclosing: dict) -> dict:
+        if type(s) is Let:
+            return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
+                    "value": self.spell.expr(s.value)}
+        if type(s) is Local:
+            offset = self.scratch
+            size = s.extent * _register_bytes(s.dtype)
+            self.scratch += -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+            return {"kind": "local", "name": s.name, "type": self.spell.language.register(s.dtype),
+                    "offset": self.spell.arg(offset)}
+        if type(s) is Store:
+            if s.local is not None:
+                return {"kind": "store", "target": f"{s.local}[{self.spell.index(s.index)}]",
+                        "value": self.spell.expr(s.value)}
+            return {"kind": "store", "target": f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]",
+                    "value": self.spell.keep(s.value)}
+        if type(s) is Accumulate:
+            return enclosing[s.name](s)
+        return self.loop(s, enclosing)
+
+    def loop(self, s: Loop, enclosing: dict) -> dict:
+        if s.kind == "reduce":
+            return self.reduction(s)
+        if s.kind == "serial" and (running := _scans(s)):
+            return self.scan(s, running)
+        if self.tile and s.axis == self.kernel.parallel[-1]:
+            return {"kind": "loop", "axis": s.axis.name, "start": self.tile["start"], "stop": self.tile["stop"],
+                    "body": self.statements(s.body, enclosing)}
+        return {"kind": "loop", "axis": s.axis.name, "start": "0", "stop": self.stop(s),
+                "body": self.statements(s.body, enclosing)}
+
+    def stop(self, s: Loop) -> str:
+        extent = self.spell.extent(s.axis)
+        return f"MIN({extent}, {self.spell.index(s.limit)})" if s.limit is not None else extent
+
+    # -------------------------------------------------------------------------------------------- reductions
+
+    def operation(self, s: Accumulate) -> _Operation:
+        register = self.spell.language.register(s.dtype)
+        if s.op.c == "add" or s.op.c == "m2" or s.op.kind == CONTRACT:
+            # -0.0 is what adding to changes nothing
+            return _Operation("-0.0f" if register == "float" else "-0.0" if s.dtype.kind == "f" else "0",
+                              self._binary(ADD, s.dtype))
+        if s.op is PROD:
+            return _Operation("1", self._binary(MUL, s.dtype))
+        name = MAXIMUM if s.op is MAX else MINIMUM
+        return _Operation(_extreme(s.dtype, s.op is MAX), self._binary(name, s.dtype))
+
+    def _binary(self, op, dtype: DType) -> str:
+        """The spelling of a binary operation, with {0} and {1} left open."""
+        spelling = self.spell.language.ops.get(op.name) or op.c
+        if isinstance(spelling, dict):
+            spelling = next(text for kinds, text in spelling.items() if dtype.kind in kinds)
+        register = self.spell.language.register(dtype)
+        text = spelling.format("{0}", "{1}", t=register, s=register, u=unsigned(register))
+        if "gc_" in text:
+            self.spell.helpers[text[text.index("gc_"):text.index("(", text.index("gc_"))]] = None
+        return text
+
+    def accumulator(self, s: Accumulate) -> dict:
+        how = self.operation(s)
+        return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": how.identity,
+                "combine": how.combine.format, "state": ["mean"] if s.op.c == "m2" else [],
+                "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
+
+    def reduction(self, s: Loop) -> dict:
+        inner = s.body[-1] if self.tile and type(s.body[-1]) is Loop else None
+        sums = [x for x in (inner.body if inner else s.body) if type(x) is Accumulate]
+        order = sums[0].order
+        out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": LANES, "tile": self.tile,
+               "accumulators": [self.accumulator(x) for x in sums]}
+        if inner is None:
+            return self.rows(s, sums, out)
+        here = f"[{self.tile['axis']} - {self.tile['start']}]"
+        out["tile"] = {**self.tile, "width": self.width}
+        out["kind"] = "contract" if order == "chain" else "columns"
+        here = "[l]" if order == "chain" else here
+        steps = {x.name: self._column_step(x, s.axis.name, here) for x in sums}
+        out["lets"] = self.statements(s.body[:-1], {})
+        out["body"] = self.statements(inner.body, steps)
+        for x in sums:
+            self.spell.arrays[x.name] = f"[{self.tile['axis']} - {self.tile['start']}]"
+        return out
+
+    def _column_step(self, x: Accumulate, axis: str, here: str):
+        part = f"{x.name}_part{here}"
+
+        def step(s: Accumulate) -> dict:
+            value = self.spell.expr(s.value)
+            if s.op.kind == CONTRACT:
+                other = self.spell.expr(s.other)
+                register = self.spell.language.register(s.dtype)
+                self.spell.helpers[f"gc_fma_{register}"] = None
+                return {"kind": "accumulate", "step": f"{part} = gc_fma_{register}({value}, {other}, {part})"}
+            add = self.operation(s).combine.format(part, f"({value})" if s.op.c != "m2" else "value")
+            if s.op.c == "m2":
+                rows = f"{s.name}_rows[{axis} - first]{here}"
+                return {"kind": "accumulate", "step": f"{rows} = {value}; {part} = {part} + {rows}"}
+            return {"kind": "accumulate", "step": f"{part} = {add}"}
+        return step
+
+    def rows(self, s: Loop, sums: list[Accumulate], out: dict) -> dict:
+        steps = {x.name: self._row_step(x) for x in sums}
+        out["kind"] = "rows"
+        if out["chunk"] == 1:
+            for a, x in zip(out["accumulators"], sums, strict=True):
+                a["value"] = self.spell.expr(x.value)
+            out["lets"] = self.statements(tuple(x for x in s.body if type(x) is not Accumulate), {})
+            out["body"] = []
+            return out
+        out["lets"] = []
+        out["body"] = self.statements(s.body, steps)
+        for a, x in zip(out["accumulators"], sums, strict=True):
+            if a["state"]:
+                again = tuple(y for y in s.body if type(y) is Let or y is x)
+                a["again"] = self.statements(again, {x.name: self._deviation_step})
+        return out
+
+    def _row_step(self, x: Accumulate):
+        def step(s: Accumulate) -> dict:
+            lane = f"{s.name}_lane[l]"
+            value = self.spell.expr(s.value)
+            return {"kind": "accumulate", "step": f"{lane} = {self.operation(s).combine.format(lane, f'({value})')}"}
+        return step
+
+    def _deviation_step(self, s: Accumulate) -> dict:
+        lane, register = f"{s.name}_lane[l]", self.spell.language.register(s.dtype)
+        value = self.spell.expr(s.value)
+        return {"kind": "accumulate",
+                "step": f"const {register} d = ({value}) - {s.name}_mean_part; {lane} = {lane} + d * d"}
+
+    def scan(self, s: Loop, running: list[Accumulate]) -> dict:
+        here = f"[{self.tile['axis']} - {self.tile['start']}]" if self.tile else ""
+        for x in running:
+            self.spell.arrays[x.name] = here
+
+        def step(a: Accumulate) -> dict:
+            text = self.operation(a).combine.format(a.name + here, f"({self.spell.expr(a.value)})")
+            return {"kind": "accumulate", "step": f"{a.name}{here} = {text}"}
+        accumulators = []
+        for x in running:
+            a = self.accumulator(x)
+            a["declare"] = f"{x.name}[{self.width}]" if self.tile else x.name
+            a["at"] = x.name + here
+            accumulators.append(a)
+        return {"kind": "scan", "axis": s.axis.name, "stop": self.stop(s), "tile": self.tile,
+                "accumulators": accumulators, "body": self.statements(s.body, {x.name: step for x in running})}
+
+
+def _scans(loop: Loop) -> list[Accumulate]:
+    found = []
+    for s in loop.body:
+        if type(s) is Accumulate and s.order == "scan":
+            found.append(s)
+        elif type(s) is Loop:
+            found += _scans(s)
+    return found
+
+
+def _accumulates(body: tuple) -> bool:
+    return any(type(s) is Accumulate or (type(s) is Loop and _accumulates(s.body)) for s in body)
+
+
+def _has_contraction(body: tuple) -> bool:
+    return any((type(s) is Accumulate and s.op.kind == CONTRACT) or (type(s) is Loop and _has_contraction(s.body))
+               for s in body)
+
+
+def _register_bytes(dtype: DType) -> int:
+    return 4 if dtype in NARROW else dtype.itemsize
+
+
+def _extreme(dtype: DType, maximum: bool) -> str:
+    """The identity of a maximum or minimum."""
+    if dtype is dt.bool:
+        return "0" if maximum else "1"
+    if dtype.kind == "f":
+        suffix = "" if dtype is dt.float64 else "f"
+        return f"{'-' if maximum else ''}__builtin_inf{suffix}()"
+    if dtype.kind == "u":
+        return "0" if maximum else f"(uint{dtype.bits}_t)-1"
+    low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
+    return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
+
+
+# ------------------------------------------------------------------------------------------------------------ helpers
+
+def _helpers(environment, spell: Speller) -> list[str]:
+    """The text of every helper that the kernel uses, each once."""
+    module = environment.get_template("c/helpers.c.j2").module
+    texts: dict[str, None] = {}
+    vector_math = False
+    for name in spell.helpers:
+        stem = name.removeprefix("gc_")
+        if stem in ("check_index", "threefry"):
+            text = getattr(module, stem)()
+        elif stem.endswith(("bfloat16", "float16")):
+            text = module.bfloat16() if stem.endswith("bfloat16") else module.float16()
+        elif stem.startswith("bits_"):
+            c_type = stem.removeprefix("bits_")
+            text = module.bits(c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
+        elif stem.startswith("bitcast_"):
+            target, source = _two_types(stem.removeprefix("bitcast_"))
+            text = module.bitcast(target, source)
+        else:
+            text, math = _typed(module, stem)
+            vector_math = vector_math or math
+        texts[text.strip()] = None
+    if vector_math:
+        return [module.vector_math().strip(), *texts]
+    return list(texts)
+
+
+def _typed(module, stem: str) -> tuple[str, bool]:
+    """A helper for one C type, and whether it is a transcendental function."""
+    for c_type in ("_Complex float", "_Complex double", "float", "double"):
+        if stem.endswith("_" + c_type):
+            name, (t, f) = stem.removesuffix("_" + c_type), TYPES.get(c_type, (c_type, ""))
+            if hasattr(module, name):
+                return getattr(module, name)(t, t, f), False
+            return module.math(name, t, f, 2 if name in MATH_TWO else 1), True
+    name, _, c_type = stem.rpartition("_int") if "_int" in stem else stem.rpartition("_uint")
+    c_type = ("int" if "_int" in stem else "uint") + c_type
+    return getattr(module, name)(c_type, unsigned(c_type), None), False
+
+
+def _two_types(text: str) -> tuple[str, str]:
+    names = ("uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "float", "double")
+    for a in names:
+        if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
+            return a, text.removeprefix(a + "_")
+    raise ValueError(f"no bitcast helper for {text}")
+
+

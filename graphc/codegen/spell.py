@@ -1,0 +1,265 @@
+"""Expressions to text, by the op table and a dialect's table of spellings.
+
+Sizes, strides and offsets become arguments here: an integer of the kernel's indices is literal when it is 0, 1 or -1,
+and otherwise the next `a{k}`, numbered by use and not by value, so that kernels which differ in sizes alone have one
+source. Scalars of the user's program are `p{k}`, numbered by use as well.
+"""
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
+from graphc.ir.node import Node, const_value
+from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, PARAM
+
+_HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
+NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    name: str
+    types: dict[str, str]
+    storage: dict[str, str]
+    ops: dict[str, str]
+
+    def register(self, dtype: DType) -> str:
+        """The type in which a value is computed."""
+        return self.types[dtype.name]
+
+    def memory(self, dtype: DType) -> str:
+        """The type that buffers hold."""
+        return self.storage.get(dtype.name) or self.types[dtype.name]
+
+
+@functools.cache
+def dialect(name: str) -> Dialect:
+    text = (resources.files("graphc.codegen_templates") / name / "dialect.toml").read_text()
+    table = tomllib.loads(text)
+    return Dialect(name, table["types"], table["storage"], table["ops"])
+
+
+class Speller:
+    """Spells the expressions of one kernel and collects what they need."""
+
+    def __init__(self, language: Dialect, kernel):
+        self.language, self.kernel = language, kernel
+        self.args: list[int] = []               # values of the integer arguments
+        self.params: list[tuple[str, DType, int]] = []      # name, dtype, the program's parameter number
+        self.helpers: dict[str, None] = {}
+        self.checks: list[Node] = []
+        self.arrays: dict[str, str] = {}        # name of an accumulation that is an array -> the subscript here
+        self._axes: dict[Axis, str] = {}
+
+    # --------------------------------------------------------------------------------------------- integers
+
+    def arg(self, value: int) -> str:
+        """An integer of the kernel: literal when its value is part of the structure, else an argument."""
+        if -1 <= value <= 1:
+            return str(value)
+        self.args.append(value)
+        return f"a{len(self.args) - 1}"
+
+    def extent(self, axis: Axis) -> str:
+        """The extent of a loop: one argument for each axis."""
+        if axis not in self._axes:
+            self._axes[axis] = self.arg(axis.extent)
+        return self._axes[axis]
+
+    def index(self, index: Index) -> str:
+        parts = []
+        for atom, k in index.terms:
+            text = self._atom(atom)
+            if k == 1:
+                parts.append(f" + {text}")
+            elif k == -1:
+                parts.append(f" - {text}")
+            else:
+                parts.append(f" + {text} * {self.arg(k)}")
+        if index.const or not parts:
+            parts.append(f" + {self.arg(index.const)}")
+        text = "".join(parts)
+        return text[3:] if text.startswith(" + ") else text[1:]
+
+    def _atom(self, atom) -> str:
+        if type(atom) is Axis:
+            return atom.name
+        if type(atom) is Data:
+            return f"(int64_t){self._operand(atom.expr)}"
+        sign = "/" if type(atom) is FloorDiv else "%"
+        inner = self.index(atom.numerator)
+        low, _ = atom.numerator.bounds
+        if low < 0:     # C rounds towards zero
+            name = "gc_floordiv_int64_t" if type(atom) is FloorDiv else "gc_remainder_int64_t"
+            self.helpers[name] = None
+            return f"{name}({inner}, {self.arg(atom.denominator)})"
+        return f"(({inner}) {sign} {self.arg(atom.denominator)})"
+
+    # ------------------------------------------------------------------------------------------ expressions
+
+    def expr(self, node: Node) -> str:
+        op = node.op
+        if op is CONST:
+            return self._literal(const_value(node), node.dtype)
+        if op is PARAM:
+            return self._param(node)
+        if op is VALUE:
+            name = node.attrs[0]
+            return name + self.arrays.get(name, "")
+        if op is INDEX:
+            text = self.index(node.attrs[0])
+            return f"({text})" if node.dtype is dt.int64 else self._convert(text, dt.int64, node.dtype)
+        if op is LOAD:
+            return self._load(node)
+        if op is LOCAL:
+            return f"{node.attrs[0]}[{self.index(node.attrs[1])}]"
+        return self._operation(node)
+
+    def _operation(self, node: Node) -> str:
+        op, operands = node.op, [self._operand(s) for s in node.srcs]
+        source = node.srcs[0].dtype
+        if op is CAST:
+            return self._convert(operands[0], source, node.dtype)
+        if op is BITCAST:
+            return self._bitcast(node, operands[0])
+        if op is CHECK_INDEX:
+            self.checks.append(node)
+            self._need("gc_check_index")
+            check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {len(self.checks) - 1}, &bad)"
+            return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
+        spelling = self.language.ops.get(op.name) or op.c
+        if isinstance(spelling, dict):
+            spelling = next(text for kinds, text in spelling.items() if source.kind in kinds)
+        target = self.language.register(node.dtype)
+        text = spelling.format(*operands, t=target, s=self.language.register(source), u=unsigned(target))
+        for name in _HELPER.findall(text):
+            if not name.startswith("gc_v"):
+                self._need(name)
+        if node.dtype in NARROW and op.name not in ("where", "fence", "maximum", "minimum", "neg", "abs"):
+            self._need(f"gc_round_{node.dtype}")
+            return f"gc_round_{node.dtype}({text})"
+        return text
+
+    def _need(self, helper: str) -> None:
+        self.helpers[helper] = None
+
+    def _operand(self, node: Node) -> str:
+        """As an operand of something else: in parentheses unless it is one token or a call."""
+        text = self.expr(node)
+        return text if _closed(text) else f"({text})"
+
+    def _load(self, node: Node) -> str:
+        number, index = node.attrs
+        buffer = self.kernel.buffers[number]
+        text = self.fetch(f"{buffer.name}[{self.index(index)}]", node.dtype)
+        if node.srcs:
+            return f"{self._operand(node.srcs[0])} ? {text} : 0"
+        return text
+
+    def fetch(self, place: str, dtype: DType) -> str:
+        """The value in register form of what lies at a place in memory."""
+        if dtype in NARROW:
+            self._need(f"gc_load_{dtype}")
+            return f"gc_load_{dtype}({place})"
+        return place
+
+    def keep(self, value: Node) -> str:
+        """The text that is stored for a value in memory form."""
+        text = self.expr(value)
+        if value.dtype in NARROW:
+            self._need(f"gc_store_{value.dtype}")
+            return f"gc_store_{value.dtype}({text})"
+        return text
+
+    def _param(self, node: Node) -> str:
+        name = f"p{len(self.params)}"
+        self.params.append((name, node.dtype, node.attrs[0]))
+        return name
+
+    def _bitcast(self, node: Node, text: str) -> str:
+        source = node.srcs[0].dtype
+        if source in NARROW:
+            self._need(f"gc_store_{source}")
+            text = f"gc_store_{source}({text})"
+        target, origin = self.language.memory(node.dtype), self.language.memory(source)
+        if target != origin:
+            self._need(f"gc_bitcast_{target}_{origin}")
+            text = f"gc_bitcast_{target}_{origin}({text})"
+        return self.fetch(text, node.dtype)
+
+    def _convert(self, text: str, source: DType, target: DType) -> str:
+        """A conversion as NumPy's astype."""
+        text = text if _closed(text) else f"({text})"
+        name = self.language.register(target)
+        if target is dt.bool:
+            return f"{text} != 0"
+        if source.kind == "c" and target.kind != "c":
+            text, source = f"__real__ {text}", source.real
+        if target in NARROW:
+            self._need(f"gc_round_{target}")
+            return f"gc_round_{target}((float){text})" if source is not dt.float32 else f"gc_round_{target}({text})"
+        if source.kind in "bu" and source.itemsize < 4 and target.kind == "f":
+            return f"({name})(int32_t){text}"       # several times faster than the direct conversion
+        if source.kind == "f" and target.kind in "iu" and target.itemsize < 4:
+            return f"({name})(int32_t){text}"       # out of range wraps as in NumPy, instead of undefined
+        return f"({name}){text}"
+
+    def _literal(self, value, dtype: DType) -> str:
+        if dtype is dt.bool:
+            return "1" if value else "0"
+        if dtype.kind in "iu":
+            return _integer(int(value), dtype)
+        if dtype.kind == "c":
+            real, imag = self._literal(value.real, dtype.real), self._literal(value.imag, dtype.real)
+            return f"__builtin_complex({real}, {imag})" if dtype is dt.complex128 else \
+                f"__builtin_complex((float){real}, (float){imag})"
+        return self._float(float(value), dtype, value)
+
+    def _float(self, value: float, dtype: DType, exact) -> str:
+        suffix = "" if dtype is dt.float64 else "f"
+        if value != value:
+            word = int(np.asarray(exact).view(f"u{dtype.itemsize}"))
+            if dtype in NARROW:
+                return "__builtin_nanf(\"\")"
+            self._need(f"gc_bits_{self.language.register(dtype)}")
+            return f"gc_bits_{self.language.register(dtype)}(0x{word:x})"
+        if value in (float("inf"), float("-inf")):
+            return ("-" if value < 0 else "") + f"__builtin_inf{suffix}()"
+        return f"{value!r}{suffix}" if "e" in repr(value) or "." in repr(value) else f"{value!r}.0{suffix}"
+
+
+def unsigned(c_type: str) -> str:
+    """The unsigned type as wide as an integer type; other types are returned as they are."""
+    return "u" + c_type if c_type.startswith("int") else c_type
+
+
+def _integer(value: int, dtype: DType) -> str:
+    if dtype is dt.int64 and value == -(1 << 63):
+        return "(-9223372036854775807 - 1)"
+    if dtype is dt.uint64 and value >= 1 << 63:
+        return f"{value}u"
+    return f"(int64_t){value}" if dtype is dt.int64 and abs(value) >= 1 << 31 else str(value)
+
+
+def _closed(text: str) -> bool:
+    """True when the text needs no parentheses: a name, a literal, or one call or subscript."""
+    if re.fullmatch(r"[\w.]+", text):
+        return True
+    match = re.match(r"[\w]*[(\[]", text)
+    if not match:
+        return False
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if depth == 0 and c in ")]":
+            return k == len(text) - 1
+    return False
