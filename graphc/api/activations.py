@@ -10,14 +10,14 @@ from math import pi, sqrt
 
 from graphc.api import reductions as red
 from graphc.api.axes import an_int
+from graphc.api.creation import iota
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, maximum, minimum, tanh, where
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
-from graphc.api.record import as_tensor, cast, elementwise, normalize_axis, wrap
+from graphc.api.record import as_tensor, cast, elementwise, normalize_axis
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
-from graphc.ir.node import make
 
 
 def _carried(function):
@@ -186,7 +186,7 @@ def _labels(x, n: int, name: str):
 
 def _is_label(labels, n: int):
     """Whether each class is the label: the classes are a new last axis."""
-    return expand_dims(labels, -1) == cast(wrap(make(ops.IOTA, dt.int64, (n,))), labels.dtype)
+    return expand_dims(labels, -1) == cast(iota(n), labels.dtype)
 
 
 def one_hot(x, /, num_classes: int, *, dtype=None):

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from graphc.api import record
 from graphc.api.axes import a_shape, an_int, ordered_axes
+from graphc.api.creation import iota
 from graphc.api.library import library
 from graphc.api.manipulation import concat, roll
-from graphc.api.record import as_tensor, cast, normalize_axis, wrap
+from graphc.api.record import as_tensor, cast, normalize_axis
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
-from graphc.ir import ops
-from graphc.ir.node import make
 
 _NORMS = ("backward", "ortho", "forward")
 
@@ -174,7 +173,7 @@ def irfft2(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -
 
 
 def _counter(n: int, dtype: dt.DType):
-    return cast(wrap(make(ops.IOTA, dt.int64, (n,))), dtype)
+    return cast(iota(n), dtype)
 
 
 def _frequency_dtype(n: int, dtype, name: str) -> tuple[int, dt.DType]:

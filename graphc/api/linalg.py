@@ -16,8 +16,9 @@ import numpy as np
 from graphc.api import record
 from graphc.api import reductions as red
 from graphc.api.axes import an_int, ordered_axes
+from graphc.api.creation import eye, iota
 from graphc.api.elementwise import abs as abs_
-from graphc.api.elementwise import sqrt, where
+from graphc.api.elementwise import conj, sqrt, where
 from graphc.api.library import library
 from graphc.api.manipulation import (
     concat,
@@ -31,17 +32,11 @@ from graphc.api.manipulation import (
     slice_axis,
 )
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_tensor, broadcast_shapes, cast, normalize_axis, wrap
+from graphc.api.record import as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
-from graphc.ir import ops
-from graphc.ir.node import make
 
 # ------------------------------------------------------------------------------------------------------------- products
-
-
-def _conj(x):
-    return record.unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else x
 
 
 def dot(a, b, /):
@@ -72,7 +67,7 @@ def vecdot(x1, x2, /, *, axis: int = -1):
         raise ShapeError(f"shapes {x1.shape} and {x2.shape} do not fit along axis {axis}: "
                          f"{x1.shape[a]} is not {x2.shape[b]}", op="vecdot")
     wide = x1.dtype.accumulator
-    products = cast(_conj(moveaxis(x1, a, -1)), wide) * cast(moveaxis(x2, b, -1), wide)
+    products = cast(conj(moveaxis(x1, a, -1)), wide) * cast(moveaxis(x2, b, -1), wide)
     return cast(red.sum(products, -1, dtype=products.dtype), x1.dtype)
 
 
@@ -172,18 +167,10 @@ def matrix_power(x, n: int, /):
         n >>= 1
         if n:
             x = matmul(x, x)
-    return record.expand_to(_eye(x.shape[-1], x.dtype), x.shape, "matrix_power") if power is None else power
+    return record.expand_to(eye(x.shape[-1], dtype=x.dtype), x.shape, "matrix_power") if power is None else power
 
 
 # ------------------------------------------------------------------------------------------------------------ diagonals
-
-
-def _counter(n: int):
-    return wrap(make(ops.IOTA, dt.int64, (n,)))
-
-
-def _eye(n: int, dtype: dt.DType):
-    return cast(expand_dims(_counter(n), 1) == _counter(n), dtype)
 
 
 def diagonal(x, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1):
@@ -216,7 +203,7 @@ def diag(x, /, k: int = 0):
     if x.ndim != 1:
         raise ShapeError(f"shape {x.shape} is neither a vector nor a matrix", op="diag")
     rows = pad(x, (max(-k, 0), max(k, 0)))
-    index = _counter(rows.size)
+    index = iota(rows.size)
     zero = cast(as_tensor(0), x.dtype)
     return where(expand_dims(index, 1) + k == index, expand_dims(rows, 1), zero)
 
@@ -353,7 +340,7 @@ def cholesky(x, /, *, upper: bool = False):
     """
     x = _stack(x, "cholesky", square=True)
     if upper:       # NumPy's routine reads the lower triangle, and here the upper one has the values
-        return _conj(matrix_transpose(cholesky(_conj(matrix_transpose(x)))))
+        return conj(matrix_transpose(cholesky(conj(matrix_transpose(x)))))
     return _lapack("cholesky", (), x)[0]
 
 
@@ -478,8 +465,8 @@ def pinv(x, /, *, rtol=None):
     u, s, vh = svd(x, full_matrices=False)
     keep = s > _cutoff(x, s, rtol)
     inverse = where(keep, 1.0 / where(keep, s, 1.0), 0.0)
-    v = _conj(matrix_transpose(vh))
-    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), _conj(matrix_transpose(u)))
+    v = conj(matrix_transpose(vh))
+    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), conj(matrix_transpose(u)))
 
 
 def _wide_matrices(x, name: str):

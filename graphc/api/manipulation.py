@@ -420,6 +420,8 @@ def repeat(x, repeats, /, *, axis: int | None = None):
         raise DTypeError("repeats must be integers that are not negative", op="repeat")
     if counts.size == 1:
         times = int(counts.reshape(()))
+        if times == 1:
+            return x
         spread = _expand(expand_dims(x, axis + 1), (*x.shape[:axis + 1], times, *x.shape[axis + 1:]))
         return _reshape(spread, _with(x.shape, axis, n * times))
     if counts.shape != (n,):
@@ -439,6 +441,8 @@ def tile(x, repetitions, /):
     ndim = max(len(times), x.ndim)
     times = (1,) * (ndim - len(times)) + times
     shape = (1,) * (ndim - x.ndim) + x.shape
+    if set(times) <= {1}:
+        return _reshape(x, shape)
     x = _reshape(x, tuple(n for size in shape for n in (1, size)))
     x = _expand(x, tuple(n for pair in zip(times, shape, strict=True) for n in pair))
     return _reshape(x, tuple(t * n for t, n in zip(times, shape, strict=True)))

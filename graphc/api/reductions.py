@@ -183,7 +183,9 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
         return real + imag
     _, count = _reduced(x.shape, axis, keepdims, "var")
     divisor = count - (correction if ddof is None else ddof)
-    m2 = reduce(ops.M2, cast(x, x.dtype.accumulator), axis, keepdims, None, "var")
+    wide = cast(x, x.dtype.accumulator)
+    # Over no axes each element is its own mean.
+    m2 = reduce(ops.M2, wide, axis, keepdims, None, "var") if normalize_axes(axis, x.ndim, "var") else wide - wide
     return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
 
 

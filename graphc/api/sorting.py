@@ -11,8 +11,9 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
+from graphc.api.creation import iota
 from graphc.api.elementwise import clip, where
-from graphc.api.indexing import take, take_along_axis
+from graphc.api.indexing import scatter_rows, take, take_along_axis
 from graphc.api.library import library
 from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis
 from graphc.api.record import as_tensor, cast, expand_to, from_numpy, normalize_axis, wrap
@@ -23,7 +24,7 @@ from graphc.api.reductions import sum as sum_of
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
-from graphc.ir.node import const, make
+from graphc.ir.node import const
 
 # -------------------------------------------------------------------------------------------------------------- sorting
 
@@ -82,7 +83,7 @@ def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     if not 0 <= k <= x.shape[axis]:
         raise ShapeError(f"axis {axis} of shape {x.shape} has no {k} elements", op="topk")
     indices = slice_axis(argsort(x, axis, descending=largest), axis, 0, k)
-    return TopK(take_along_axis(x, indices, axis), indices)
+    return TopK(take_along_axis(x, indices, axis=axis), indices)
 
 
 def searchsorted(x1, x2, /, *, side: str = "left", sorter=None):
@@ -246,10 +247,7 @@ def isin(x, test, /, *, invert: bool = False):
 
 def _count_rows(n: int, index, values):
     """How much of `values` falls to each of the indices 0..n-1, in source order."""
-    base = expand_to(wrap(const(0, values.dtype)), (n,), "bincount")
-    nodes = (base.node, index.node, values.node)
-    device = record.common_device("bincount", *nodes)
-    return wrap(make(ops.SCATTER_ROWS, values.dtype, (n,), nodes, ("add",), device=device))
+    return scatter_rows(expand_to(wrap(const(0, values.dtype)), (n,), "bincount"), index, values, "add")
 
 
 def bincount(x, /, weights=None, minlength: int = 0):
@@ -323,5 +321,5 @@ def _edges(x, bins, limits):
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     step = (high - low) / float(bins)
-    counter = cast(wrap(make(ops.IOTA, dt.int64, (int(bins),))), dt.float64)
+    counter = cast(iota(int(bins)), dt.float64)
     return concat([counter * step + low, reshape(high, (1,))])

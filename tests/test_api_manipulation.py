@@ -1,0 +1,232 @@
+"""Functions that move elements, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from api_compare import check, raises, sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphc as gc
+
+SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (2, 1, 3, 4)]
+DTYPES = ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_moves(dtype):
+    x = sample((3, 4), dtype)
+    moved = gc.pad(gc.roll(gc.flip(gc.permute_dims(gc.asarray(x), (1, 0)), axis=0), 1, axis=1), 1)
+    check(moved, np.pad(np.roll(x.T[::-1], 1, axis=1), 1), exact=True)
+
+
+@pytest.mark.parametrize("shape, new", [((6,), (2, 3)), ((6,), (-1, 2)), ((2, 3), 6), ((2, 3), -1), ((0, 4), (4, -1)),
+                                        ((), (1, 1)), ((1,), ()), ((2, 0), (0,)), ([2, 3], [3, 2])])
+def test_reshape(shape, new):
+    x = sample(shape)
+    check(gc.reshape(gc.asarray(x), new), x.reshape(new), exact=True)
+
+
+def test_reshape_errors():
+    x = gc.zeros((2, 3))
+    raises(ValueError, "[reshape] an array of shape (2, 3) and size 6 has no shape (4, 2)", gc.reshape, x, (4, 2))
+    raises(ValueError, "has no shape (-1, -1)", gc.reshape, x, (-1, -1))
+    raises(ValueError, "has no shape (-1, 4)", gc.reshape, x, (-1, 4))
+    raises(ValueError, "has no shape (-2, -3)", gc.reshape, x, (-2, -3))
+    raises(ValueError, "has no shape (-1, 0)", gc.reshape, gc.zeros((0, 3)), (-1, 0))
+    raises(TypeError, "a size must be an integer, not 1.5", gc.reshape, x, (1.5, 4))
+
+
+def test_a_movement_that_changes_nothing_returns_its_argument():
+    x = gc.zeros((2, 3))
+    for same in (gc.reshape(x, (2, 3)), gc.reshape(x, (-1, 3)), gc.permute_dims(x, (0, 1)), gc.broadcast_to(x, (2, 3)),
+                 gc.moveaxis(x, 0, 0), gc.swapaxes(x, 1, 1), gc.squeeze(x), gc.expand_dims(x, ()), gc.concat([x]),
+                 gc.roll(x, 0, axis=0), gc.roll(x, 3, axis=1), gc.flip(x, axis=()), gc.pad(x, 0), gc.tile(x, 1),
+                 gc.repeat(x, 1, axis=0), gc.split(x, 1)[0]):
+        assert same.node is x.node
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_axes_in_another_order(shape):
+    x = sample(shape)
+    t = gc.asarray(x)
+    check(gc.transpose(t), x.transpose(), exact=True)
+    axes = tuple(np.random.default_rng(len(shape)).permutation(len(shape)).tolist())
+    check(gc.permute_dims(t, axes), x.transpose(axes), exact=True)
+    if len(shape) > 1:
+        check(gc.swapaxes(t, 0, -1), x.swapaxes(0, -1), exact=True)
+        check(gc.moveaxis(t, 0, -1), np.moveaxis(x, 0, -1), exact=True)
+        check(gc.moveaxis(t, (0, 1), (-1, 0)), np.moveaxis(x, (0, 1), (-1, 0)), exact=True)
+        check(gc.matrix_transpose(t), x.swapaxes(-1, -2), exact=True)
+
+
+def test_axis_errors():
+    x = gc.zeros((2, 3))
+    raises(IndexError, "[swapaxes] axis 2", gc.swapaxes, x, 0, 2)
+    raises(ValueError, "given twice", gc.permute_dims, x, (0, 0))
+    raises(ValueError, "do not name each of the 2 axes", gc.permute_dims, x, (0,))
+    raises(ValueError, "[squeeze] axis 0 of shape (2, 3) has size 2, not 1", gc.squeeze, x, axis=0)
+    raises(ValueError, "2 axes cannot move to 1 places", gc.moveaxis, x, (0, 1), (0,))
+    raises(ValueError, "[matrix_transpose] shape (3,)", gc.matrix_transpose, gc.zeros(3))
+    raises(ValueError, "[broadcast_to] shape", gc.broadcast_to, x, (2, 4))
+    raises(ValueError, "[broadcast_to] shape", gc.broadcast_to, x, (3,))
+
+
+def test_axes_come_and_go():
+    x = sample((2, 1, 3))
+    t = gc.asarray(x)
+    for axis in (0, -1, (0, 2), (-1, 0)):
+        check(gc.expand_dims(t, axis=axis), np.expand_dims(x, axis), exact=True)
+    check(gc.squeeze(t), x.squeeze(), exact=True)
+    check(gc.squeeze(t, axis=-2), x.squeeze(-2), exact=True)
+    check(gc.ravel(t), x.ravel(), exact=True)
+    check(gc.atleast_1d(gc.asarray(2.0)), [2.0])
+    check(gc.atleast_2d(gc.asarray([1.0, 2.0])), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("shape, new", [((), (2,)), ((1,), (0,)), ((3,), (2, 3)), ((2, 1), (4, 2, 3)), ((0,), (2, 0))])
+def test_broadcast(shape, new):
+    x = sample(shape)
+    check(gc.broadcast_to(gc.asarray(x), new), np.broadcast_to(x, new), exact=True)
+    for found, expected in zip(gc.broadcast_arrays(gc.asarray(x), gc.zeros(new)), np.broadcast_arrays(x, np.zeros(new)),
+                               strict=True):
+        check(found, expected, exact=True)
+    assert gc.broadcast_shapes(shape, new) == np.broadcast_shapes(shape, new)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_concat(axis):
+    parts = [sample((2, 3)), sample((2, 3), "int32"), sample((2, 3), "float32")]
+    check(gc.concat([gc.asarray(p) for p in parts], axis=axis), np.concatenate(parts, axis=axis), exact=True)
+    check(gc.concatenate([gc.asarray(p) for p in parts[:2]], 0), np.concatenate(parts[:2]), exact=True)
+
+
+def test_concat_of_unequal_and_empty_parts():
+    parts = [sample((0, 3)), sample((2, 3)), sample((1, 3)), sample((0, 3))]
+    check(gc.concat([gc.asarray(p) for p in parts]), np.concatenate(parts), exact=True)
+    check(gc.concat([gc.asarray(parts[0]), gc.asarray(parts[3])]), np.zeros((0, 3)))
+    raises(ValueError, "[concat] shapes (2, 3) and (2, 4) differ in more than axis 0", gc.concat,
+           [gc.zeros((2, 3)), gc.zeros((2, 4))])
+    raises(ValueError, "[concat] there is no array to join", gc.concat, [])
+    raises(ValueError, "[stack] shapes (2,) and (3,) differ", gc.stack, [gc.zeros(2), gc.zeros(3)])
+
+
+def test_stack():
+    a, b = sample((2, 3)), sample((2, 3), seed=1)
+    tensors = [gc.asarray(a), gc.asarray(b)]
+    for axis in (0, 1, 2, -1, -2):
+        check(gc.stack(tensors, axis=axis), np.stack([a, b], axis=axis), exact=True)
+    check(gc.hstack(tensors), np.hstack([a, b]), exact=True)
+    check(gc.vstack(tensors), np.vstack([a, b]), exact=True)
+    check(gc.hstack([t[0] for t in tensors]), np.hstack([a[0], b[0]]), exact=True)
+    check(gc.vstack([t[0] for t in tensors]), np.vstack([a[0], b[0]]), exact=True)
+
+
+@pytest.mark.parametrize("where", [1, 2, 3, [2], [1, 4], [3, 1], [-2], [0, 9, 20], []])
+def test_split(where):
+    x = sample((6, 2))
+    for function, reference in ((gc.array_split, np.array_split), (gc.split, np.split)):
+        for found, expected in zip(function(gc.asarray(x), where), reference(x, where), strict=True):
+            check(found, expected, exact=True)
+
+
+def test_split_unequal_and_unstack():
+    x = sample((7, 2))
+    for found, expected in zip(gc.array_split(gc.asarray(x), 9), np.array_split(x, 9), strict=True):
+        check(found, expected, exact=True)
+    raises(ValueError, "[split] axis 0 of shape (7, 2) does not split into 2 equal parts", gc.split, gc.asarray(x), 2)
+    for found, expected in zip(gc.unstack(gc.asarray(x), axis=1), np.unstack(x, axis=1), strict=True):
+        check(found, expected, exact=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_flip_and_roll(shape):
+    x = sample(shape)
+    t = gc.asarray(x)
+    check(gc.flip(t), np.flip(x), exact=True)
+    for shift in (0, 1, -1, 100):
+        check(gc.roll(t, shift), np.roll(x, shift), exact=True)
+        for axis in range(len(shape)):
+            check(gc.roll(t, shift, axis=axis), np.roll(x, shift, axis=axis), exact=True)
+            check(gc.flip(t, axis=axis), np.flip(x, axis=axis), exact=True)
+    if len(shape) >= 2:
+        check(gc.roll(t, (1, -2), axis=(0, 1)), np.roll(x, (1, -2), axis=(0, 1)), exact=True)
+        check(gc.roll(t, 1, axis=(0, 1)), np.roll(x, 1, axis=(0, 1)), exact=True)
+        raises(ValueError, "3 shifts do not belong to 2 axes", gc.roll, t, (1, 2, 3), axis=(0, 1))
+
+
+def test_repeat_and_tile():
+    x = sample((2, 3))
+    t = gc.asarray(x)
+    for repeats, axis in ((2, None), (0, 0), (3, 1), ([1, 2], 0), ([2, 0, 1], 1), ([0, 0], 0), ([2], 0)):
+        check(gc.repeat(t, repeats, axis=axis), np.repeat(x, repeats, axis=axis), exact=True)
+    for times in (2, 0, (2,), (2, 1), (2, 3, 1), ()):
+        check(gc.tile(t, times), np.tile(x, times), exact=True)
+    check(gc.tile(gc.asarray(3), (2, 2)), np.tile(3, (2, 2)), exact=True)
+    raises(ValueError, "[repeat] (3,) counts do not fit axis 0", gc.repeat, t, [1, 2, 3], axis=0)
+    raises(TypeError, "repeats must be integers", gc.repeat, t, 1.5)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("width", [0, 2, (1, 0), ((1, 2), (0, 3)), ((9, 11), (7, 2))])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 2), (5, 1)])
+def test_pad(mode, width, shape):
+    x = sample(shape)
+    check(gc.pad(gc.asarray(x), width, mode=mode), np.pad(x, width, mode=mode), exact=True)
+
+
+def test_pad_values_and_errors():
+    x = sample((2, 3), "int32")
+    for values in (7, (1, 2), ((1, 2), (3, 4))):
+        check(gc.pad(gc.asarray(x), 2, constant_values=values), np.pad(x, 2, constant_values=values), exact=True)
+    check(gc.pad(gc.zeros((0, 2)), 1), np.pad(np.zeros((0, 2)), 1), exact=True)
+    raises(ValueError, "mode 'edge' has nothing to take", gc.pad, gc.zeros((0, 2)), 1, mode="edge")
+    raises(ValueError, "there is no mode 'mean'", gc.pad, gc.zeros(2), 1, mode="mean")
+    raises(ValueError, "do not fit an array of shape (2, 3)", gc.pad, gc.asarray(x), ((1, 1), (1, 1), (1, 1)))
+    raises(ValueError, "must be integers that are not negative", gc.pad, gc.asarray(x), -1)
+
+
+@pytest.mark.parametrize("window, axis", [(3, 0), (1, 1), ((2, 3), None), ((2, 2), (1, 0)), ((2, 2), (0, 0))])
+def test_windows(window, axis):
+    x = sample((4, 5))
+    if axis == (0, 0):      # NumPy allows an axis twice; here it is a mistake
+        raises(ValueError, "given twice", gc.sliding_window_view, gc.asarray(x), window, axis)
+        return
+    expected = np.lib.stride_tricks.sliding_window_view(x, window, axis)
+    check(gc.sliding_window_view(gc.asarray(x), window, axis), expected, exact=True)
+
+
+def test_windows_with_stride_and_dilation():
+    x = sample((3, 11))
+    found = gc.sliding_window_view(gc.asarray(x), 3, 1, stride=2, dilation=2)
+    expected = np.lib.stride_tricks.sliding_window_view(x, 5, 1)[:, ::2, ::2]
+    check(found, expected, exact=True)
+    raises(ValueError, "a window of 12 does not fit in axis 1 of size 11", gc.sliding_window_view, gc.asarray(x), 12, 1)
+
+
+MOVES = {
+    "reshape": (lambda x: gc.reshape(x, (-1, 2)) if x.size % 2 == 0 and x.size else x,
+                lambda x: np.reshape(x, (-1, 2)) if x.size % 2 == 0 and x.size else x),
+    "transpose": (gc.transpose, np.transpose),
+    "flip": (gc.flip, np.flip),
+    "roll": (lambda x: gc.roll(x, 1), lambda x: np.roll(x, 1)),
+    "pad": (lambda x: gc.pad(x, 1), lambda x: np.pad(x, 1)),
+    "ravel": (gc.ravel, np.ravel),
+    "row": (lambda x: gc.expand_dims(x, 0), lambda x: np.expand_dims(x, 0)),
+    "tile": (lambda x: gc.tile(x, 2), lambda x: np.tile(x, 2)),
+    "twice": (lambda x: gc.concat([x, x], axis=0), lambda x: np.concatenate([x, x], axis=0)),
+    "add": (lambda x: x + 1.0, lambda x: x + 1.0),
+}
+
+
+@given(st.sampled_from([(1,), (0,), (2, 3), (3, 1, 2)]), st.lists(st.sampled_from(sorted(MOVES)), max_size=6))
+def test_moves_on_moves(shape, names):
+    x = sample(shape)
+    t = gc.asarray(x)
+    for name in names:
+        moved, expected = MOVES[name]
+        t, x = moved(t), expected(x)
+        if x.size > 3000:
+            break
+    check(t, x, exact=True)

@@ -1,0 +1,192 @@
+"""Reductions, scans and statistics, against NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from api_compare import check, raises, sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphc as gc
+
+SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (33, 1), (65, 17)]
+SUMS = ["sum", "prod", "mean", "any", "all", "count_nonzero"]
+AXES = {0: [None], 1: [None, 0, -1], 2: [None, 0, 1, -1, (0, 1), ()], 3: [None, 0, 1, -1, (0, 2), (1, -1), (2, 0, 1)]}
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+@pytest.mark.parametrize("name", [*SUMS, "var", "std"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reductions_along_every_axis(name, shape):
+    x = sample(shape)
+    for axis in AXES[len(shape)]:
+        if axis == () and name == "count_nonzero":      # NumPy counts nothing then
+            continue
+        for keepdims in (False, True):
+            check(getattr(gc, name)(gc.asarray(x), axis=axis, keepdims=keepdims),
+                  getattr(np, name)(x, axis=axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "ptp"])
+@pytest.mark.parametrize("shape", [s for s in SHAPES if 0 not in s])
+def test_extrema_along_every_axis(name, shape):
+    x = np.round(sample(shape) * 2)      # with ties
+    for axis in AXES[len(shape)]:
+        if name.startswith("arg") and isinstance(axis, tuple):
+            continue
+        for keepdims in (False, True):
+            check(getattr(gc, name)(gc.asarray(x), axis=axis, keepdims=keepdims),
+                  getattr(np, name)(x, axis=axis, keepdims=keepdims), exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "uint64", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("name", [*SUMS, "max", "min", "argmax", "argmin", "var", "cumulative_sum"])
+def test_reductions_of_every_dtype(name, dtype):
+    x = sample((7, 5), dtype)
+    if dtype == "complex64" and name in ("max", "min", "argmax", "argmin"):
+        raises(TypeError, f"[{name}] complex64 is not supported", getattr(gc, name), gc.asarray(x))
+        return
+    for axis in (0, 1):
+        check(getattr(gc, name)(gc.asarray(x), axis=axis), getattr(np, name)(x, axis=axis))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "var", "logsumexp"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_and_infinity(name, dtype):
+    from scipy.special import logsumexp
+
+    reference = logsumexp if name == "logsumexp" else getattr(np, name)
+    x = sample((4, 9), dtype, special=True)
+    rows = np.array([[np.inf, 1], [-np.inf, -np.inf], [np.nan, np.inf], [np.inf, -np.inf], [1, np.nan], [-0.0, 0.0]],
+                    dtype)
+    for a in (x, rows, rows.T):
+        for axis in (None, 0, 1):
+            check(getattr(gc, name)(gc.asarray(a), axis=axis), reference(a, axis=axis))
+
+
+def test_sums_keep_small_terms():
+    x = np.full(100_001, 0.1, np.float32)
+    assert abs(float(gc.sum(gc.asarray(x))) - x.astype(np.float64).sum()) < 0.01
+    x = np.full(70_000, 1.0, np.float16)
+    assert float(gc.mean(gc.asarray(x))) == 1.0
+    x = np.random.default_rng(0).normal(1e6, 1.0, 10_000).astype(np.float32)
+    assert abs(float(gc.var(gc.asarray(x))) - x.astype(np.float64).var()) < 1e-3
+
+
+def test_dtype_argument():
+    x = sample((3, 4), "int8")
+    check(gc.sum(gc.asarray(x), dtype="int8"), x.sum(dtype=np.int8))
+    check(gc.sum(gc.asarray(x), dtype=gc.float32), x.sum(dtype=np.float32))
+    check(gc.prod(gc.asarray(x), dtype="float64", axis=0), x.prod(dtype=np.float64, axis=0))
+    check(gc.mean(gc.asarray(x), dtype="float32"), x.mean(dtype=np.float32))
+
+
+@pytest.mark.parametrize("correction", [0, 1, 0.5, 4, 9])
+def test_corrections(correction):
+    x = sample((4, 3))
+    check(gc.var(gc.asarray(x), axis=0, correction=correction), x.var(axis=0, ddof=correction))
+    check(gc.std(gc.asarray(x), axis=0, ddof=correction), x.std(axis=0, ddof=correction))
+
+
+def test_errors():
+    x = gc.zeros((2, 0))
+    raises(ValueError, "[max] zero elements along the reduced axes of shape (2, 0)", gc.max, x)
+    raises(ValueError, "[argmin] zero elements", gc.argmin, x, axis=1)
+    raises(IndexError, "[sum] axis 2", gc.sum, x, axis=2)
+    raises(IndexError, "[mean] axis -3", gc.mean, x, axis=-3)
+    raises(IndexError, "[argmax] axis 5", gc.argmax, gc.zeros((2, 3)), axis=5)
+    raises(ValueError, "[sum] an axis is given twice", gc.sum, x, axis=(0, 0))
+    raises(ValueError, "[cumulative_sum] axis must be given", gc.cumulative_sum, x)
+
+
+@pytest.mark.parametrize("shape", [(5,), (0,), (1,), (3, 4), (2, 0), (2, 3, 5)])
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_scans(name, shape):
+    x = sample(shape)
+    for axis in range(-len(shape), len(shape)):
+        for initial in (False, True):
+            check(getattr(gc, name)(gc.asarray(x), axis=axis, include_initial=initial),
+                  getattr(np, name)(x, axis=axis, include_initial=initial))
+    check(gc.cumsum(gc.asarray(x)), np.cumsum(x))
+    check(gc.cumprod(gc.asarray(x), -1), np.cumprod(x, -1))
+
+
+def test_diff():
+    x = sample((3, 5))
+    for n, axis in ((0, 0), (1, 0), (2, -1), (3, 0), (9, 1)):
+        check(gc.diff(gc.asarray(x), n=n, axis=axis), np.diff(x, n=n, axis=axis))
+    check(gc.diff(gc.asarray(x), prepend=0.0, append=x), np.diff(x, prepend=0.0, append=x))
+    check(gc.diff(gc.asarray(x > 0)), np.diff(x > 0))
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nanmax", "nanmin"])
+def test_nan_as_missing(name):
+    x = sample((4, 6), special=True)
+    x[2] = np.nan
+    for axis in (None, 0, 1):
+        check(getattr(gc, name)(gc.asarray(x), axis=axis), getattr(np, name)(x, axis=axis))
+    check(getattr(gc, name)(gc.asarray([1, 2])), getattr(np, name)(np.array([1, 2])))
+
+
+def test_average():
+    x, w = sample((3, 4)), np.abs(sample((3, 4), seed=1))
+    check(gc.average(gc.asarray(x), axis=1), np.average(x, axis=1))
+    check(gc.average(gc.asarray(x), axis=1, weights=gc.asarray(w)), np.average(x, axis=1, weights=w))
+    check(gc.average(gc.asarray(x), axis=0, weights=[1, 2, 3]), np.average(x, axis=0, weights=[1, 2, 3]))
+    raises(ValueError, "[average] 2 weights do not fit axis 0", gc.average, gc.asarray(x), axis=0, weights=[1, 2])
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_closeness(equal_nan):
+    a = np.array([1.0, 1.0, np.nan, np.inf, np.inf, -np.inf, 0.0, 1e-9, np.inf])
+    b = np.array([1.0, 1.0001, np.nan, np.inf, -np.inf, -np.inf, -0.0, 0.0, 1.0])
+    check(gc.isclose(gc.asarray(a), gc.asarray(b), equal_nan=equal_nan), np.isclose(a, b, equal_nan=equal_nan))
+    check(gc.isclose(gc.asarray(b), gc.asarray(a)), np.isclose(b, a))
+    assert bool(gc.allclose(gc.asarray(a[:2]), b[:2], rtol=1e-3))
+    assert not bool(gc.allclose(gc.asarray(a), b))
+    assert bool(gc.array_equal(gc.asarray(a[2:4]), b[2:4], equal_nan=equal_nan)) is equal_nan
+    assert not bool(gc.array_equal(gc.zeros(2), gc.zeros(3)))
+
+
+@pytest.mark.parametrize("q", [0, 0.3, 0.5, 1, [0.1, 0.9], [[0.25], [0.75]], []])
+def test_quantiles(q):
+    x = sample((5, 6))
+    for axis in (None, 0, -1, (0, 1)):
+        for keepdims in (False, True):
+            check(gc.quantile(gc.asarray(x), q, axis=axis, keepdims=keepdims),
+                  np.quantile(x, q, axis=axis, keepdims=keepdims))
+    check(gc.percentile(gc.asarray(x), np.asarray(q) * 100), np.percentile(x, np.asarray(q, float) * 100))
+
+
+def test_median():
+    for shape in ((5,), (6,), (1,), (0,), (3, 4)):
+        x = sample(shape)
+        check(gc.median(gc.asarray(x)), np.median(x))
+    x = sample((3, 5), special=True)
+    check(gc.median(gc.asarray(x), axis=1), np.median(x, axis=1))
+    check(gc.median(gc.asarray([3, 1, 2, 10])), np.median([3, 1, 2, 10]))
+    raises(ValueError, "between 0 and 1", gc.quantile, gc.zeros(3), 1.5)
+
+
+def test_covariance():
+    x = sample((3, 9))
+    check(gc.cov(gc.asarray(x)), np.cov(x))
+
+
+@given(st.integers(0, 700), st.integers(0, 2**32 - 1), st.sampled_from(["sum", "var", "max", "argmin", "mean"]))
+def test_long_rows(n, seed, name):
+    """Rows longer and shorter than the chunks of the reduction trees, along either axis."""
+    x = np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
+    if n == 0 and name in ("max", "argmin"):
+        return
+    check(getattr(gc, name)(gc.asarray(x), axis=0), getattr(np, name)(x, axis=0))
+    check(getattr(gc, name)(gc.asarray(x.T), axis=1), getattr(np, name)(x.T, axis=1))

@@ -1,0 +1,145 @@
+"""Sorting, searching and sets, against NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from api_compare import check, raises, sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphc as gc
+
+SHAPES = [(1,), (5,), (0,), (3, 4), (2, 0, 3), (2, 3, 5)]
+DTYPES = ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sort(shape, dtype):
+    x = sample(shape, dtype)
+    for axis in range(-1, len(shape)):
+        check(gc.sort(gc.asarray(x), axis=axis), np.sort(x, axis=axis), exact=True)
+        check(gc.argsort(gc.asarray(x), axis=axis), np.argsort(x, axis=axis, kind="stable"), exact=True)
+        check(gc.sort(gc.asarray(x), axis=axis, descending=True), np.flip(np.sort(x, axis=axis), axis), exact=True)
+    check(gc.sort(gc.asarray(x), axis=None), np.sort(x, axis=None), exact=True)
+
+
+def test_equal_elements_keep_their_order_in_both_directions():
+    x = np.array([2, 1, 2, 1, 2])
+    check(gc.argsort(gc.asarray(x)), [1, 3, 0, 2, 4])
+    check(gc.argsort(gc.asarray(x), descending=True), [0, 2, 4, 1, 3])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_nan_is_the_largest(dtype):
+    x = np.array([3, np.nan, -np.inf, np.inf, 1], ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    rising = [-np.inf, 1, 3, np.inf, np.nan]
+    np.testing.assert_array_equal(np.asarray(gc.sort(gc.asarray(x))).astype(float), rising)
+    np.testing.assert_array_equal(np.asarray(gc.sort(gc.asarray(x), descending=True)).astype(float), rising[::-1])
+    check(gc.argsort(gc.asarray(x)), [2, 4, 0, 3, 1])
+
+
+def test_a_sort_joins_what_comes_before_and_after():
+    x = sample((4, 6), "float32")
+    check(gc.sort(gc.asarray(x) * 2, axis=0)[::-1] + 1, np.sort(x * 2, axis=0)[::-1] + 1)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_topk(largest):
+    x = sample((3, 7))
+    values, indices = gc.topk(gc.asarray(x), 3, axis=1, largest=largest)
+    expected = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :3]
+    check(indices, expected)
+    check(values, np.take_along_axis(x, expected, 1), exact=True)
+    raises(ValueError, "[topk] axis 1 of shape (3, 7) has no 8 elements", gc.topk, gc.asarray(x), 8)
+
+
+def test_sort_errors():
+    raises(IndexError, "[sort] axis 1", gc.sort, gc.zeros(3), axis=1)
+    raises(TypeError, "[argsort] complex128 has no order", gc.argsort, gc.asarray([1j, 2]))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted(side):
+    x = np.sort(sample((20,), "int32"))
+    values = sample((3, 4), "float64") * 5
+    check(gc.searchsorted(gc.asarray(x), gc.asarray(values), side=side), np.searchsorted(x, values, side))
+    order = np.random.default_rng(0).permutation(20)
+    found = gc.searchsorted(gc.asarray(x[order]), gc.asarray(x), side=side, sorter=gc.argsort(gc.asarray(x[order])))
+    check(found, np.searchsorted(x, x, side))
+    check(gc.searchsorted(gc.zeros(0), gc.asarray(values), side=side), np.zeros((3, 4), int))
+    raises(ValueError, "must have one dimension, not shape (2, 2)", gc.searchsorted, gc.zeros((2, 2)), gc.zeros(2))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nonzero(shape):
+    x = sample(shape, "int8") % 3
+    for found, expected in zip(gc.nonzero(gc.asarray(x)), np.nonzero(x), strict=True):
+        check(found, expected)
+    check(gc.argwhere(gc.asarray(x)), np.argwhere(x))
+    check(gc.flatnonzero(gc.asarray(x)), np.flatnonzero(x))
+    raises(ValueError, "[nonzero] an array of 0 dimensions", gc.nonzero, gc.asarray(1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32"])
+@pytest.mark.parametrize("shape", [(), *SHAPES])
+def test_unique(shape, dtype):
+    x = sample(shape, dtype)
+    t = gc.asarray(x)
+    expected = np.unique_all(x)
+    for found, part in zip(gc.unique_all(t), expected, strict=True):
+        check(found, part)
+    check(gc.unique_values(t), expected.values)
+    check(gc.unique_counts(t).counts, expected.counts)
+    check(gc.unique_inverse(t).inverse_indices, expected.inverse_indices)
+    check(gc.take(gc.unique_inverse(t).values, gc.unique_inverse(t).inverse_indices, axis=0), x, exact=True)
+
+
+def test_unique_and_nan():
+    x = np.array([np.nan, 1, np.nan, 1])
+    check(gc.unique_values(gc.asarray(x)), [1, np.nan, np.nan])
+    check(gc.unique(gc.asarray(x)), [1, np.nan])
+    values, index, counts = gc.unique(gc.asarray([3, 1, 3]), return_index=True, return_counts=True)
+    check(values, [1, 3])
+    check(index, [1, 0])
+    check(counts, [1, 2])
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 40])
+def test_isin(count):
+    x, test = sample((4, 7), "int32"), sample((count,), "int8", seed=1)
+    for invert in (False, True):
+        check(gc.isin(gc.asarray(x), gc.asarray(test), invert=invert), np.isin(x, test, invert=invert))
+    wild = np.array([np.nan, 1.0, np.inf])
+    check(gc.isin(gc.asarray(wild), gc.asarray(np.r_[wild, np.arange(count)])), [False, True, True])
+
+
+def test_bincount():
+    for x in (np.array([0, 3, 3, 1]), np.array([], np.int64), sample((50,), "uint8")):
+        w = sample(x.shape)
+        check(gc.bincount(gc.asarray(x)), np.bincount(x))
+        check(gc.bincount(gc.asarray(x), minlength=6), np.bincount(x, minlength=6))
+        check(gc.bincount(gc.asarray(x), gc.asarray(w)), np.bincount(x, w))
+    raises(ValueError, "[bincount] there is a negative element: -1", gc.bincount, gc.asarray([1, -1]))
+    raises(TypeError, "[bincount] needs a vector of integers", gc.bincount, gc.zeros(2))
+
+
+@given(st.integers(0, 60), st.integers(1, 12), st.sampled_from(["float64", "float32", "int16"]))
+def test_histogram(n, bins, dtype):
+    x = sample((n,), dtype)
+    for options in ({"bins": bins}, {"bins": bins, "range": (-1, 2)}, {"bins": [-2, 0, 0.5, 3]}):
+        for found, expected in zip(gc.histogram(gc.asarray(x), **options), np.histogram(x, **options), strict=True):
+            check(found, expected, dtype=False)
+    if n and x.min() < x.max():
+        check(gc.histogram(gc.asarray(x), density=True)[0], np.histogram(x, density=True)[0], dtype=False)
+
+
+def test_histogram_edges():
+    x = np.array([1.0, 1.0, 2.0, np.nan, 5.0])
+    check(gc.histogram(gc.asarray(x), 2, (1, 2))[0], [2, 1])
+    check(gc.histogram(gc.asarray([3.0, 3.0]), 2)[0], np.histogram([3.0, 3.0], 2)[0])
+    weights = [1.0, 2.0, 4.0, 8.0, 16.0]
+    check(gc.histogram(gc.asarray(x), [1, 2, 5], weights=weights)[0], [3.0, 20.0])
+    raises(ValueError, "[histogram] there must be at least one bin", gc.histogram, gc.asarray(x), 0)
