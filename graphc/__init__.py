@@ -6,20 +6,23 @@ that `import graphc` stays quick.
 """
 from __future__ import annotations
 
+from graphc.api.composites import (
+    angle, deg2rad, degrees, divmod, fmax, fmin, heaviside, isneginf, isposinf, logaddexp, rad2deg, radians,
+)
 from graphc.api.creation import (
     arange, array, asarray, copy, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid,
     ones, ones_like, tri, tril, triu, zeros, zeros_like,
 )
 from graphc.api.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_type
 from graphc.api.elementwise import (
-    abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
-    atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
-    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, deg2rad, degrees, divide, divmod, equal, erf, exp,
-    exp2, expm1, floor, floor_divide, fmax, fmin, fmod, greater, greater_equal, heaviside, hypot, imag, invert,
-    isfinite, isinf, isnan, isneginf, isposinf, left_shift, less, less_equal, log, log1p, log2, log10, logaddexp,
-    logical_and, logical_not, logical_or, logical_xor, make_complex, maximum, minimum, mod, multiply, negative,
-    nextafter, not_equal, positive, pow, power, rad2deg, radians, real, reciprocal, remainder, right_shift, rint,
-    round, rsqrt, sign, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc, where,
+    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
+    atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, divide, equal, erf, exp, exp2, expm1, floor,
+    floor_divide, fmod, greater, greater_equal, hypot, imag, invert, isfinite, isinf, isnan, left_shift, less,
+    less_equal, log, log10, log1p, log2, logical_and, logical_not, logical_or, logical_xor, make_complex, maximum,
+    minimum, mod, multiply, negative, nextafter, not_equal, positive, pow, power, real, reciprocal, remainder,
+    right_shift, rint, round, rsqrt, sign, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc,
+    where,
 )
 from graphc.api.indexing import put, put_along_axis, take, take_along_axis
 from graphc.api.info import __array_namespace_info__

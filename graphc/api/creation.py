@@ -28,8 +28,8 @@ def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None 
     DLPack, `__array__` or the buffer protocol.
 
     copy=None: a writable array is copied now, so that later writes to it change nothing that was recorded; a read-only
-    contiguous one is aliased. copy=False: always aliased; raises ShapeError (a ValueError) where that is impossible, and
-    it is on you not to write to the array while tensors made from it live. copy=True: always copied.
+    contiguous one is aliased. copy=False: always aliased; raises ShapeError (a ValueError) where that is impossible,
+    and it is on you not to write to the array while tensors made from it live. copy=True: always copied.
 
     Python floats get the default float, integers int64; a Python integer that does not fit dtype raises OverflowError.
 

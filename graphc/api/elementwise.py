@@ -10,6 +10,8 @@ import builtins
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from graphc.api import record
 from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, expand_to, operands, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
@@ -79,7 +81,7 @@ def _binary(op: Op, name: str, summary: str, example: str, result: str, *, bool_
     return _named(widening if bool_as else function, name, summary, example, result, _BINARY_RULE)
 
 
-# -------------------------------------------------------------------------------------------- powers, logarithms, angles
+# ------------------------------------------------------------------------------------------ powers, logarithms, angles
 
 exp = _real_unary(ops.EXP, "exp", "e to the power x.", "exp([0.0, 1.0])", "[1.0, 2.718281828459045]")
 exp2 = _real_unary(ops.EXP2, "exp2", "2 to the power x.", "exp2([3.0])", "[8.0]")
@@ -134,42 +136,13 @@ def rsqrt(x, /):
     return divide(1, sqrt(x))
 
 
-def logaddexp(x1, x2, /):
-    """log(exp(x1) + exp(x2)) without overflow on the way. Operands broadcast; integers are taken in the default float.
-
-    >>> gc.logaddexp([-float("inf")], 1.0).tolist()
-    [1.0]
-    """
-    a, b = _float_operands(x1, x2, "logaddexp")
-    # Equal infinities have no difference: they take the other branch.
-    apart = add(maximum(a, b), log1p(exp(negative(abs(subtract(a, b))))))
-    return where(equal(a, b), add(a, math.log(2)), apart)
-
-
-def degrees(x, /):
-    """An angle in radians as degrees.
-
-    >>> gc.degrees([0.0]).tolist()
-    [0.0]
-    """
-    return multiply(_as_float(x, "degrees"), 180 / math.pi)
-
-
-def radians(x, /):
-    """An angle in degrees as radians.
-
-    >>> gc.radians([0.0]).tolist()
-    [0.0]
-    """
-    return multiply(_as_float(x, "radians"), math.pi / 180)
-
-
 # --------------------------------------------------------------------------------------------------------- arithmetic
 
 add = _binary(ops.ADD, "add", "x1 + x2; of bools, their or.", "add([1, 2], 3)", "[4, 5]")
 subtract = _binary(ops.SUB, "subtract", "x1 - x2. Not for bools.", "subtract([1, 2], 3)", "[-2, -1]")
 multiply = _binary(ops.MUL, "multiply", "x1 * x2; of bools, their and.", "multiply([1, 2], 3)", "[3, 6]")
-floor_divide = _binary(ops.FLOORDIV, "floor_divide", "The largest whole number not above x1 / x2; an integer by 0 is 0.",
+floor_divide = _binary(ops.FLOORDIV, "floor_divide",
+                       "The largest whole number not above x1 / x2; an integer by 0 is 0.",
                        "floor_divide([-7, 7], 2)", "[-4, 3]", bool_as=dtypes.int8)
 remainder = _binary(ops.REMAINDER, "remainder", "x1 - x2 * floor(x1 / x2), with the sign of x2; an integer by 0 is 0.",
                     "remainder([-7, 7], 3)", "[2, 1]", bool_as=dtypes.int8)
@@ -258,15 +231,6 @@ def square(x, /):
     return binary(ops.MUL, x, x, "square")
 
 
-def divmod(x1, x2, /):
-    """(floor_divide(x1, x2), remainder(x1, x2)).
-
-    >>> [t.tolist() for t in gc.divmod([7], 3)]
-    [[2], [1]]
-    """
-    return floor_divide(x1, x2), remainder(x1, x2)
-
-
 def clip(x, /, min=None, max=None):
     """x limited to min..max, which broadcast to it; None is no limit. NaN stays NaN.
 
@@ -282,34 +246,6 @@ def clip(x, /, min=None, max=None):
     if max is not None and not (max.__class__ is int and high is not None and max >= high):
         x = binary(ops.MINIMUM, x, max, "clip")
     return x
-
-
-def fmax(x1, x2, /):
-    """The larger of two; of a number and NaN, the number.
-
-    >>> gc.fmax([1.0, float("nan")], 0.5).tolist()
-    [1.0, 0.5]
-    """
-    return where(isnan(x1), x2, where(isnan(x2), x1, maximum(x1, x2)))
-
-
-def fmin(x1, x2, /):
-    """The smaller of two; of a number and NaN, the number.
-
-    >>> gc.fmin([1.0, float("nan")], 2.0).tolist()
-    [1.0, 2.0]
-    """
-    return where(isnan(x1), x2, where(isnan(x2), x1, minimum(x1, x2)))
-
-
-def heaviside(x1, x2, /):
-    """0 below 0, x2 at 0, 1 above; NaN for NaN.
-
-    >>> gc.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    a, b = _float_operands(x1, x2, "heaviside")
-    return where(equal(a, 0), b, where(isnan(a), a, cast(greater(a, 0), promote(a.dtype, b.dtype))))
 
 
 # ----------------------------------------------------------------------------------------------------------- rounding
@@ -351,12 +287,12 @@ def round(x, /, decimals: int = 0):
 
 def _comparison(op: Op, name: str, summary: str, result: str, swapped: bool = False) -> Callable:
     def function(x1, x2, /):
-        try:
-            na, nb = x1.node, x2.node
-        except AttributeError:
+        kind1, kind2 = x1.__class__, x2.__class__
+        if kind1 is Tensor and kind2 is Tensor:
+            if x1.node.dtype is not x2.node.dtype and {x1.node.dtype, x2.node.dtype} == _MIXED:
+                return _compare_mixed(op, x1, x2, name, swapped)
+        elif kind1 is not float and kind2 is not float:
             return _compare_any(op, x1, x2, name, swapped)
-        if na.dtype is not nb.dtype and {na.dtype, nb.dtype} == _MIXED:
-            return _compare_mixed(op, x1, x2, name, swapped)
         return binary(op, x2, x1, name) if swapped else binary(op, x1, x2, name)
     return _named(function, name, summary, f"{name}([1, 2, 3], 2)", result, _COMPARISON)
 
@@ -369,6 +305,10 @@ _HOLDS = {ops.EQ: lambda a, b: a == b, ops.NE: lambda a, b: a != b, ops.LT: lamb
 def _compare_any(op: Op, x1, x2, name: str, swapped: bool) -> Tensor:
     """An integer outside the range of the dtype compares as the number it is: with all elements alike."""
     a, b = (x2, x1) if swapped else (x1, x2)
+    if isinstance(a, (np.ndarray, np.generic)) or isinstance(b, (np.ndarray, np.generic)):
+        a, b = as_tensor(a, None, name), as_tensor(b, None, name)
+        if {a.dtype, b.dtype} == _MIXED:
+            return _compare_mixed(op, a, b, name, False)
     try:
         return binary(op, a, b, name)
     except IntegerOverflow:
@@ -440,24 +380,6 @@ def isfinite(x, /):
     return binary(ops.LT, unary(ops.ABS, x, "isfinite"), math.inf, "isfinite")
 
 
-def isposinf(x, /):
-    """Is it plus infinity?
-
-    >>> gc.isposinf([1.0, float("inf")]).tolist()
-    [False, True]
-    """
-    return equal(_as_float(x, "isposinf"), math.inf)
-
-
-def isneginf(x, /):
-    """Is it minus infinity?
-
-    >>> gc.isneginf([1.0, -float("inf")]).tolist()
-    [False, True]
-    """
-    return equal(_as_float(x, "isneginf"), -math.inf)
-
-
 def signbit(x, /):
     """Is the sign bit set? True for -0.0 and for negative NaN; of integers, x < 0.
 
@@ -496,8 +418,10 @@ def logical_not(x, /):
     return unary(ops.INVERT, _as_bool(x, "logical_not"), "logical_not")
 
 
-bitwise_and = _binary(ops.AND, "bitwise_and", "The bits set in both. For bool and integers.", "bitwise_and([6], 3)", "[2]")
-bitwise_or = _binary(ops.OR, "bitwise_or", "The bits set in either. For bool and integers.", "bitwise_or([6], 3)", "[7]")
+bitwise_and = _binary(ops.AND, "bitwise_and", "The bits set in both. For bool and integers.",
+                      "bitwise_and([6], 3)", "[2]")
+bitwise_or = _binary(ops.OR, "bitwise_or", "The bits set in either. For bool and integers.",
+                     "bitwise_or([6], 3)", "[7]")
 bitwise_xor = _binary(ops.XOR, "bitwise_xor", "The bits set in one only. For bool and integers.", "bitwise_xor([6], 3)",
                       "[5]")
 bitwise_left_shift = _binary(ops.SHL, "bitwise_left_shift", "x1 * 2**x2; 0 if x2 is the width of the dtype or more.",
@@ -549,16 +473,6 @@ def conj(x, /):
     return unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else x
 
 
-def angle(x, /):
-    """The argument of a complex number in radians, -pi..pi.
-
-    >>> gc.angle([1 + 0j]).tolist()
-    [0.0]
-    """
-    x = _as_float(x, "angle")
-    return atan2(imag(x), real(x))
-
-
 def make_complex(re, im, /):
     """The complex number with these parts, which broadcast: complex64 from float32, complex128 from float64.
 
@@ -598,7 +512,6 @@ arccos, arccosh, arcsin, arcsinh = acos, acosh, asin, asinh
 arctan, arctan2, arctanh = atan, atan2, atanh
 bitwise_not = invert = bitwise_invert
 conjugate = conj
-deg2rad, rad2deg = radians, degrees
 left_shift, right_shift = bitwise_left_shift, bitwise_right_shift
 mod = remainder
 power = pow

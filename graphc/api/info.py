@@ -29,8 +29,8 @@ class __array_namespace_info__:  # noqa: N801 - the name is the standard's
         return {"real floating": real, "complex floating": wide, "integral": dtypes.int64, "indexing": dtypes.int64}
 
     def dtypes(self, *, device: str | None = None, kind=None) -> dict[str, DType]:
-        """The dtypes of a kind (see isdtype) by name. float16 and bfloat16 are extensions of graphc, listed only without
-        a kind."""
+        """The dtypes of a kind (see isdtype) by name. float16 and bfloat16, which the standard does not know, are
+        listed only without a kind."""
         from graphc.api.dtypes import isdtype
         if kind is None:
             return {d.name: d for d in dtypes.ALL}

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphc.api import elementwise as el
 from graphc.api import indexing
+from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
 from graphc.api.record import cast
 from graphc.errors import DTypeError, ShapeError
@@ -18,11 +19,12 @@ from graphc.tensor import Tensor
 
 METHODS = {
     "elementwise": (
-        "abs acos acosh angle asin asinh atan atan2 atanh ceil clip conj conjugate copysign cos cosh divide erf exp exp2"
+        "abs acos acosh asin asinh atan atan2 atanh ceil clip conj conjugate copysign cos cosh divide erf exp exp2"
         " expm1 floor floor_divide fmod isfinite isinf isnan log log10 log1p log2 logical_and logical_not logical_or"
         " logical_xor maximum minimum multiply negative positive pow reciprocal remainder round rsqrt sign signbit sin"
         " sinh sqrt square subtract tan tanh trunc add equal not_equal less less_equal greater greater_equal"
         " bitwise_and bitwise_or bitwise_xor bitwise_invert bitwise_left_shift bitwise_right_shift"),
+    "composites": "angle logaddexp",
     "dtypes": "astype",
     "creation": "copy tril triu",
     "indexing": "take put",
@@ -104,8 +106,8 @@ def _install_operators() -> None:
     for name, function in UNARY.items():
         setattr(Tensor, f"__{name}__", function)
     # divmod is no primitive and has no in-place form.
-    _attach("__divmod__", _operator(el.divmod))
-    _attach("__rdivmod__", _reflected(el.divmod))
+    _attach("__divmod__", _operator(divmod))
+    _attach("__rdivmod__", _reflected(divmod))
 
 
 def _install_methods() -> None:

@@ -184,10 +184,10 @@ def binary(op: Op, a, b, name: str) -> Tensor:
         nb = _cast(nb, common)
     shape = na.shape
     if nb.shape != shape and nb.shape:
-        shape = broadcast_shapes(name, shape, nb.shape)
+        shape = broadcast_shapes(name, shape, nb.shape) if shape else nb.shape
     device = na.device
     if nb.device is not device and nb.device is not None:
-        device = common_device(name, na, nb)
+        device = nb.device if device is None else common_device(name, na, nb)
     tensor = _blank(Tensor)  # as `wrap`, without its call
     tensor.node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
     return tensor

@@ -1,0 +1,109 @@
+"""Elementwise functions composed of others, with the special values of NumPy's."""
+from __future__ import annotations
+
+import math
+
+from graphc.api.elementwise import (
+    _as_float, _float_operands, abs, add, atan2, equal, exp, floor_divide, greater, imag, isnan, log1p, maximum,
+    minimum, multiply, negative, real, remainder, subtract, where,
+)
+from graphc.api.record import cast
+from graphc.ir.dtype import promote
+
+
+def logaddexp(x1, x2, /):
+    """log(exp(x1) + exp(x2)) without overflow on the way. Operands broadcast; integers are taken in the default float.
+
+    >>> gc.logaddexp([-float("inf")], 1.0).tolist()
+    [1.0]
+    """
+    a, b = _float_operands(x1, x2, "logaddexp")
+    # Equal infinities have no difference: they take the other branch.
+    apart = add(maximum(a, b), log1p(exp(negative(abs(subtract(a, b))))))
+    return where(equal(a, b), add(a, math.log(2)), apart)
+
+
+def degrees(x, /):
+    """An angle in radians as degrees.
+
+    >>> gc.degrees([0.0]).tolist()
+    [0.0]
+    """
+    return multiply(_as_float(x, "degrees"), 180 / math.pi)
+
+
+def radians(x, /):
+    """An angle in degrees as radians.
+
+    >>> gc.radians([0.0]).tolist()
+    [0.0]
+    """
+    return multiply(_as_float(x, "radians"), math.pi / 180)
+
+
+def divmod(x1, x2, /):
+    """(floor_divide(x1, x2), remainder(x1, x2)).
+
+    >>> [t.tolist() for t in gc.divmod([7], 3)]
+    [[2], [1]]
+    """
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+def fmax(x1, x2, /):
+    """The larger of two; of a number and NaN, the number.
+
+    >>> gc.fmax([1.0, float("nan")], 0.5).tolist()
+    [1.0, 0.5]
+    """
+    return where(isnan(x1), x2, where(isnan(x2), x1, maximum(x1, x2)))
+
+
+def fmin(x1, x2, /):
+    """The smaller of two; of a number and NaN, the number.
+
+    >>> gc.fmin([1.0, float("nan")], 2.0).tolist()
+    [1.0, 2.0]
+    """
+    return where(isnan(x1), x2, where(isnan(x2), x1, minimum(x1, x2)))
+
+
+def heaviside(x1, x2, /):
+    """0 below 0, x2 at 0, 1 above; NaN for NaN.
+
+    >>> gc.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    a, b = _float_operands(x1, x2, "heaviside")
+    return where(equal(a, 0), b, where(isnan(a), a, cast(greater(a, 0), promote(a.dtype, b.dtype))))
+
+
+def isposinf(x, /):
+    """Is it plus infinity?
+
+    >>> gc.isposinf([1.0, float("inf")]).tolist()
+    [False, True]
+    """
+    return equal(_as_float(x, "isposinf"), math.inf)
+
+
+def isneginf(x, /):
+    """Is it minus infinity?
+
+    >>> gc.isneginf([1.0, -float("inf")]).tolist()
+    [False, True]
+    """
+    return equal(_as_float(x, "isneginf"), -math.inf)
+
+
+def angle(x, /):
+    """The argument of a complex number in radians, -pi..pi.
+
+    >>> gc.angle([1 + 0j]).tolist()
+    [0.0]
+    """
+    x = _as_float(x, "angle")
+    return atan2(imag(x), real(x))
+
+
+deg2rad, rad2deg = radians, degrees
