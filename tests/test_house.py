@@ -21,7 +21,7 @@ LAYERS = [
     {"config", "errors"},
     {"ir"},
     {"reference", "passes", "codegen", "codegen_templates", "runtime"},
-    {"driver"},
+    {"canonical", "build", "plan", "driver"},
     {"front"},
     {"nn", "optim"},
     {"cli", "examples"},
