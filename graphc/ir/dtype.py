@@ -81,7 +81,8 @@ def _convert(value) -> DType:
         return _BY_NUMPY[np.dtype(value).newbyteorder("=")]
     except (KeyError, TypeError):
         known = ", ".join(_BY_NAME)
-        raise DTypeError("dtype", f"{value!r} is not a data type that graphc has", fix=f"use one of {known}") from None
+        raise DTypeError(f"{value!r} is not a data type that graphc has", op="dtype",
+                         fix=f"use one of {known}") from None
 
 
 def as_dtype(value) -> DType:
@@ -102,7 +103,7 @@ def set_default_float(dtype) -> None:
     global _default_float
     dtype = as_dtype(dtype)
     if dtype not in (float32, float64):
-        raise DTypeError("set_default_float", f"{dtype} can't be the default", fix="use float32 or float64")
+        raise DTypeError(f"{dtype} can't be the default", op="set_default_float", fix="use float32 or float64")
     _default_float = dtype
     _convert.cache_clear()
 

@@ -45,7 +45,9 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     builder = _Builder(anchors)
     for node in order:
-        if node in anchors or node in stored:
+        if node.op.kind == OTHER:
+            builder.home[node] = builder.home[node.srcs[0]]
+        elif node in anchors or node in stored:
             builder.place(_unit(node, node in anchors, stored, anchors))
     return builder.finish(roots, stored)
 
@@ -62,7 +64,7 @@ def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[
         for src in node.srcs:
             users.setdefault(src, []).append(node)
     cost = inlined_costs(order)
-    stored = {r for r in roots if r.op is not BUFFER}
+    stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
     counts = Evaluations()
     for node in reversed(order):

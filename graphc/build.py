@@ -1,0 +1,74 @@
+"""A canonical graph through all passes to a Program: the pipeline, on one page."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphc.canonical import Graph, rebuild_canonical
+from graphc.codegen import Rendered, render
+from graphc.config import settings
+from graphc.ir.node import Node, make
+from graphc.ir.ops import GET
+from graphc.ir.program import Copy, KernelSource, Launch, Library, Operand, Program, Step
+from graphc.ir.schedule import Schedule
+from graphc.passes import GRAPH_PASSES, fuse, lower, plan_memory
+from graphc.passes.lower import LibraryCall, LoweredKernel
+from graphc.passes.memory import CopyNode, MemoryPlan
+
+
+@dataclass(eq=False, slots=True)
+class Built:
+    """A program with what it was made from, for plans and explanations."""
+
+    program: Program
+    schedule: Schedule
+    steps: tuple[LoweredKernel | LibraryCall | CopyNode, ...]
+    rendered: dict[LoweredKernel, Rendered]
+
+
+def build(graph: Graph, dialect: str) -> Built:
+    roots, leaves = rebuild_canonical(graph)
+    for name, graph_pass in GRAPH_PASSES:
+        if name not in settings.disable:
+            roots = graph_pass(roots)
+    schedule = fuse(roots, disabled="fuse" in settings.disable)
+    lowered = lower(schedule)
+    results = _library_results(schedule)
+    memory = plan_memory(lowered, roots, leaves, results)
+    rendered = {step: render(step.kernel, dialect) for step in memory.steps if isinstance(step, LoweredKernel)}
+    program = _assemble(memory, rendered, results, roots, len(leaves))
+    return Built(program, schedule, memory.steps, rendered)
+
+
+def _library_results(schedule: Schedule) -> dict[Node, list[Node]]:
+    """The GET nodes of each library call: a routine fills all its results, read or not."""
+    return {call: [make(GET, dtype, shape, (call,), (i,), device=call.device)
+                   for i, (dtype, shape) in enumerate(zip(call.dtype, call.shape, strict=True))]
+            for group in schedule.groups if group.kind == "library" for call in group.anchors}
+
+
+def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], inputs: int) -> Program:
+    kernels: dict[KernelSource, int] = {}
+    steps: list[Step] = []
+    labels: list[str] = []
+    for step in memory.steps:
+        if isinstance(step, CopyNode):
+            steps.append(Copy(memory.slot_of[step.source], memory.slot_of[step.target], step.target.nbytes))
+            labels.append("copy")
+        elif isinstance(step, LibraryCall):
+            steps.append(_library(step.node, results[step.node], memory))
+            labels.append(step.node.attrs[0])
+        else:
+            r = rendered[step]
+            number = kernels.setdefault(r.source, len(kernels))
+            slots = tuple(memory.slot_of[n] for n in step.nodes)
+            steps.append(Launch(number, slots, r.args, r.params, step.kernel.chunks, r.scratch))
+            labels.append(step.kernel.name)
+    outputs = tuple(memory.slot_of[r] for r in roots)
+    return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(inputs)), outputs, memory.arena,
+                   tuple(labels))
+
+
+def _library(node: Node, results: list[Node], memory: MemoryPlan) -> Library:
+    inputs = tuple(Operand(memory.slot_of[s], s.dtype.name, s.shape) for s in node.srcs)
+    outputs = tuple(Operand(memory.slot_of[g], g.dtype.name, g.shape) for g in results)
+    return Library(node.attrs[0], inputs, outputs, (("arguments", node.attrs[1]),))
