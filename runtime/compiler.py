@@ -141,7 +141,10 @@ def _examine(command: tuple[str, ...]) -> Compiler:
         known = json.dumps(interview(command)).encode()
         tools.store(key, known)
     found = json.loads(known)
-    return Compiler(command, found["identity"], tuple(found["flags"]), tuple(found["libraries"]))
+    flags, libraries = tuple(found["flags"]), tuple(found["libraries"])
+    if "-lmvec" in libraries:
+        flags += ("-DGC_LIBMVEC",)  # kernels then take transcendental functions from the vector library
+    return Compiler(command, found["identity"], flags, libraries)
 
 
 @lru_cache(maxsize=1)
