@@ -74,8 +74,7 @@ class CpuBackend:
                 missing = [kernel for kernel in missing if kernel not in handles]
                 found = _Batch(compiler.find_compiler(), missing, with_native=self._native is None)
                 self._native = found.native or self._native
-                for kernel in missing:
-                    handles[kernel] = found.open(kernel, self._native)
+                handles |= {kernel: found.open(kernel, self._native) for kernel in missing}
                 counters.compiles += found.misses
                 counters.kernel_misses += found.misses
                 counters.kernel_hits -= found.misses
@@ -118,6 +117,7 @@ class _Batch:
         except OSError:
             job = self._job(kernel)
             path = _build(self.cc, [job])[job.key]
+            self.misses += 1
         try:
             return library.open(path, kernel.entry, cache.spare_path())
         except OSError as error:

@@ -6,6 +6,7 @@ python -m graphc.runtime.native.declare
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 DECLARATIONS = """
@@ -32,7 +33,13 @@ def text() -> str:
         with contextlib.redirect_stdout(None):
             ffi.emit_python_code(str(target))
         lines = target.read_text().splitlines()[1:]
-    return "\n".join(["# Written by declare.py.", "# ruff: noqa", *lines, ""])
+    return "\n".join(["# Written by declare.py.", "# ruff: noqa", "# fmt: off", *map(_wrapped, lines), ""])
+
+
+def _wrapped(line: str) -> str:
+    """A long line of byte strings, broken where Python joins them again."""
+    line = line.replace(",0,b'", ",0,\n        b'")
+    return re.sub(r"((?:\\x[0-9A-F]{2}){24})(?=\\x)", r"\1'\n        b'", line)
 
 
 if __name__ == "__main__":
