@@ -191,8 +191,9 @@ class _Builder:
         self._add(unit, group)
 
     def _new(self, unit: Unit, kind: str, level: int) -> Group:
-        coordinates = tuple(k for k, n in enumerate(unit.node.shape) if n != 1) if kind != "library" else ()
-        parallel = tuple(unit.node.shape[k] for k in coordinates)
+        coordinates = _own_coordinates(unit.node, kind)
+        shape = unit.node.srcs[1].shape if kind == "update" else unit.node.shape     # only the region is written
+        parallel = tuple(shape[k] for k in coordinates)
         group = Group(kind, parallel, level, coordinates={unit.node: coordinates})
         self.groups.append(group)
         self._by_shape.setdefault((kind, parallel), []).append(group)
@@ -317,6 +318,16 @@ def _kind(unit: Unit) -> str:
     if node.op is UPDATE:
         return "update"
     return {"contract": "column"}.get(node.op.kind, node.op.kind)
+
+
+def _own_coordinates(node: Node, kind: str) -> tuple[int, ...]:
+    """The axes over which a group that begins with this node is parallel."""
+    if kind == "library":
+        return ()
+    if kind == "scatter":       # rows are added in order; what is parallel lies inside a row
+        return tuple(k for k, n in enumerate(node.shape) if n != 1 and k > 0)
+    along = node.attrs[0] if kind == "scan" else None
+    return tuple(k for k, n in enumerate(node.shape) if n != 1 and k != along)
 
 
 def _same_sweep(node: Node, group: Group) -> bool:

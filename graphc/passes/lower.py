@@ -244,9 +244,6 @@ class _Lowering:
         axis, src = node.attrs[0], node.srcs[0]
         carried = node.dtype.accumulator
         name = f"{node.op.name}0"
-        coordinates = tuple(k for k, n in enumerate(node.shape) if n != 1 and k != axis)
-        self.group.coordinates[node] = coordinates
-        self.position = ix.unflatten(self._space("i", max(prod(self.group.parallel), 1))[1], self.group.parallel)
         axes, j = self._space("j", node.shape[axis])
         index = self._at(node, {axis: j})
         value = self.reader.read(src, index)

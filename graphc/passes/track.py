@@ -49,6 +49,8 @@ def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
         axis, rank = node.attrs[0], len(index.shape)
         return [(src, (*dims[:axis], OTHER if src.shape[axis] != 1 else ONE, *dims[axis + rank:])),
                 (index, dims[axis:axis + rank])]
+    if not node.srcs:
+        return []
     src = node.srcs[0]
     if op is RESHAPE:
         return [(src, _reshape(dims, node.shape, src.shape))]
