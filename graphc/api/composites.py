@@ -18,9 +18,11 @@ def logaddexp(x1, x2, /):
     [1.0]
     """
     a, b = _float_operands(x1, x2, "logaddexp")
+    result = promote(a.dtype, b.dtype)
+    a, b = cast(a, result.accumulator), cast(b, result.accumulator)  # the terms cancel where the result is near 0
     # Equal infinities have no difference: they take the other branch.
     apart = add(maximum(a, b), log1p(exp(negative(abs(subtract(a, b))))))
-    return where(equal(a, b), add(a, math.log(2)), apart)
+    return cast(where(equal(a, b), add(a, math.log(2)), apart), result)
 
 
 def degrees(x, /):
