@@ -78,6 +78,9 @@ class Backend(Protocol):
     def compile(self, kernels: Sequence[KernelSource]) -> list[int]:
         """Handles of the compiled kernels, built where no cache has them. Raises CompileError."""
 
+    def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
+        """Where each kernel is found: "in memory", "on disk" or "not compiled". Compiles nothing."""
+
     def load(self, program: Program) -> Executable:
         """Check the program, compile its kernels and make it ready to run."""
 

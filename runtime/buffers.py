@@ -12,6 +12,7 @@ import mmap
 import os
 import threading
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,11 @@ class Buffer:
 
     def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """A read-only array on this memory; it keeps the buffer alive."""
-        return self._array(np.dtype(dtype), tuple(shape), offset, readonly=True)
+        return self._array(np.dtype(dtype), tuple(shape), offset, True)
 
     def writable(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """An array on this memory for those who fill it: uploads and library calls."""
-        return self._array(np.dtype(dtype), tuple(shape), offset, readonly=False)
+        return self._array(np.dtype(dtype), tuple(shape), offset, False)
 
     def _array(self, dtype: np.dtype, shape: tuple[int, ...], offset: int, readonly: bool) -> np.ndarray:
         needed = math.prod(shape) * dtype.itemsize
@@ -84,7 +85,11 @@ class Buffer:
             empty = np.empty(shape, dtype)
             empty.flags.writeable = not readonly
             return empty
-        return np.ndarray(shape, dtype, buffer=np.asarray(_Export(self, offset, needed, readonly)))
+        text = _typestr(dtype)
+        if text is None:
+            raw = np.asarray(_Export(self, "|u1", (needed,), offset, readonly))
+            return np.ndarray(shape, dtype, buffer=raw)
+        return np.asarray(_Export(self, text, shape, offset, readonly))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.nbytes} bytes at {self.address:#x}>"
@@ -117,15 +122,20 @@ class _Export:
 
     __slots__ = ("buffer", "__array_interface__")
 
-    def __init__(self, buffer: Buffer, offset: int, nbytes: int, readonly: bool):
+    def __init__(self, buffer: Buffer, typestr: str, shape: tuple[int, ...], offset: int, readonly: bool):
         self.buffer = buffer
-        self.__array_interface__ = {
-            "version": 3, "shape": (nbytes,), "typestr": "|u1", "data": (buffer.address + offset, readonly),
-        }  # fmt: skip
+        data = (buffer.address + offset, readonly)
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": typestr, "data": data}
         buffer.exports += 1
 
     def __del__(self) -> None:
         self.buffer.exports -= 1
+
+
+@cache
+def _typestr(dtype: np.dtype) -> str | None:
+    """NumPy's short name of one of its own dtypes; those of other packages, such as bfloat16, have none."""
+    return dtype.str if dtype.isbuiltin == 1 and dtype.isnative else None
 
 
 class Pool:

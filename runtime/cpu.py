@@ -81,6 +81,15 @@ class CpuBackend:
         counters.kernel_hits += len(kernels)
         return [handles[kernel] for kernel in kernels]
 
+    def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
+        """Where each kernel is found: "in memory", "on disk" or "not compiled"."""
+        cc = compiler.find_compiler()
+        states = []
+        for kernel in kernels:
+            on_disk = STORE.path(cc.key(kernel.entry, kernel.text)).exists()
+            states.append("in memory" if kernel in self._handles else "on disk" if on_disk else "not compiled")
+        return states
+
     def load(self, program: Program) -> CpuExecutable:
         check(program)
         handles = self.compile(program.kernels)

@@ -35,5 +35,8 @@ class ReferenceBackend:
     def compile(self, kernels: Sequence[KernelSource]) -> list[int]:
         raise BackendError("the reference backend interprets graphs; it compiles nothing")
 
+    def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
+        return ["not compiled"] * len(kernels)
+
     def load(self, program: Program) -> Executable:
         raise BackendError("the reference backend interprets graphs; it runs no programs")
