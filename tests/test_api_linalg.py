@@ -91,8 +91,8 @@ def test_diagonals(offset):
     check(gc.diag(gc.asarray([1, 2, 3]), offset), np.diag([1, 2, 3], offset), exact=True)
 
 
-EINSUMS = ["ij,jk->ik", "ij,jk", "ij->ji", "ij->", "ii", "ii->i", "i,i", "i,j->ij", "ij,ij->ij", "ij,ij->", "ijk,ikl->ijl",
-           "ijk,jil->kl", "...ij,...jk->...ik", "i...,i...->...", "ij,jk,kl->il", "ij,j->i", "ijj->i", "abc,cd,be->ade",
+EINSUMS = ["ij,jk->ik", "ij,jk", "ij->ji", "ij->", "ii", "ii->i", "i,i", "i,j->ij", "ij,ij->ij", "ij,ij->",
+           "ijk,ikl->ijl", "ijk,jil->kl", "...ij,...jk->...ik", "i...,i...->...", "ij,jk,kl->il", "ij,j->i", "ijj->i", "abc,cd,be->ade",
            "b...i,bi->b...", "ij,k->", "ikj,ikj->ij", "aabb->ab", "i,i,i->i", "...->..."]
 
 
@@ -148,13 +148,10 @@ def test_square_matrices(shape, dtype):
         check(getattr(gc.linalg, name)(t), getattr(np.linalg, name)(x))
     for found, expected in zip(gc.linalg.slogdet(t), np.linalg.slogdet(x), strict=True):
         check(found, expected)
-    for b in (sample(shape[-1:], dtype, 1), sample((*shape[:-1], 2), dtype, 1), sample((5, *shape[-1:], 2), dtype, 1)):
-        if b.ndim - 2 == len(shape) - 2 or len(shape) == 2 or b.ndim == 1:
-            check(gc.linalg.solve(t, gc.asarray(b)), np.linalg.solve(x, b))
+    for b in (sample(shape[-1:], dtype, 1), sample((*shape[:-1], 2), dtype, 1), sample((5, *shape[:-1], 2), dtype, 1)):
+        check(gc.linalg.solve(t, gc.asarray(b)), np.linalg.solve(x, b))
     values, vectors = gc.linalg.eig(t)
-    if shape[-1]:
-        close = np.asarray(t @ vectors) - np.asarray(vectors) * np.asarray(values)[..., None, :]
-        assert np.abs(close).max(initial=0) < (1e-4 if "64" == dtype[-2:] and "complex" in dtype or "32" in dtype else 1e-10)
+    check(t @ vectors, np.asarray(vectors) * np.asarray(values)[..., None, :])
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -196,7 +193,8 @@ def test_narrow_and_integer_matrices():
     assert half.dtype == gc.float16 and half.tolist() == [[0.5, 0], [0, 0.25]]
     x = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
     check(gc.linalg.matrix_rank(gc.asarray(x)), 1)
-    check(gc.linalg.lstsq(gc.asarray(x), gc.asarray([1.0, 2.0, 3.0])), np.linalg.lstsq(x, [1.0, 2.0, 3.0], rcond=None)[0])
+    b = [1.0, 2.0, 3.0]
+    check(gc.linalg.lstsq(gc.asarray(x), gc.asarray(b)), np.linalg.lstsq(x, b, rcond=None)[0])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", *FLOATS])
@@ -226,4 +224,4 @@ def test_decomposition_errors():
         raises(ValueError, f"[{name}] shape (3,) is not a matrix", getattr(gc.linalg, name), gc.zeros(3))
     raises(ValueError, "[solve] shapes (2, 2) and (3,) do not fit", gc.linalg.solve, gc.zeros((2, 2)), gc.zeros(3))
     with pytest.raises(np.linalg.LinAlgError):
-        gc.realize(gc.linalg.inv(gc.zeros((2, 2))))
+        gc.linalg.inv(gc.zeros((2, 2))).numpy()

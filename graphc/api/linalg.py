@@ -154,7 +154,7 @@ def matrix_power(x, n: int, /):
     """The n-th power of square matrices, by repeated squaring; a negative n takes the inverse.
 
     >>> import graphc as gc
-    >>> gc.matrix_power(gc.asarray([[1, 1], [0, 1]]), 5).tolist()
+    >>> gc.linalg.matrix_power(gc.asarray([[1, 1], [0, 1]]), 5).tolist()
     [[1, 5], [0, 1]]
     """
     x, n = _stack(x, "matrix_power", square=True), an_int(n, "matrix_power", "the exponent")
@@ -225,7 +225,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     """The norm of the elements along axes (None: all): 2, 1, inf, -inf, 0 (how many are not 0) or any other power.
 
     >>> import graphc as gc
-    >>> gc.vector_norm(gc.asarray([3.0, 4.0])).item()
+    >>> gc.linalg.vector_norm(gc.asarray([3.0, 4.0])).item()
     5.0
     """
     x = red._floating(x, "vector_norm")
@@ -250,7 +250,7 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
     """The norm of each matrix: "fro", "nuc", or 1, -1, 2, -2, inf, -inf as in numpy.linalg.norm.
 
     >>> import graphc as gc
-    >>> gc.matrix_norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    >>> gc.linalg.matrix_norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
     x = _stack(red._floating(x, "matrix_norm"), "matrix_norm")
@@ -273,7 +273,7 @@ def norm(x, /, ord=None, axis=None, *, keepdims: bool = False):  # noqa: A002
     """NumPy's norm: of the flattened array, of vectors along one axis, or of matrices along two.
 
     >>> import graphc as gc
-    >>> gc.norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    >>> gc.linalg.norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
     x = as_tensor(x)
@@ -335,7 +335,7 @@ def cholesky(x, /, *, upper: bool = False):
     """The triangular L with L @ conj(L).T == x, for Hermitian positive definite x; upper: conj(L).T instead.
 
     >>> import graphc as gc
-    >>> gc.cholesky(gc.asarray([[4.0, 0.0], [0.0, 9.0]])).tolist()
+    >>> gc.linalg.cholesky(gc.asarray([[4.0, 0.0], [0.0, 9.0]])).tolist()
     [[2.0, 0.0], [0.0, 3.0]]
     """
     x = _stack(x, "cholesky", square=True)
@@ -348,7 +348,7 @@ def inv(x, /):
     """The inverse of square matrices.
 
     >>> import graphc as gc
-    >>> gc.inv(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    >>> gc.linalg.inv(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
     return _lapack("inv", (), _stack(x, "inv", square=True))[0]
@@ -358,7 +358,7 @@ def solve(x1, x2, /):
     """y with x1 @ y == x2: x2 is one vector (only if it has one dimension) or a stack of matrices (..., n, k).
 
     >>> import graphc as gc
-    >>> gc.solve(gc.asarray([[2.0, 0.0], [0.0, 4.0]]), gc.asarray([2.0, 2.0])).tolist()
+    >>> gc.linalg.solve(gc.asarray([[2.0, 0.0], [0.0, 4.0]]), gc.asarray([2.0, 2.0])).tolist()
     [1.0, 0.5]
     """
     x1, x2 = _stack(x1, "solve", square=True), as_tensor(x2)
@@ -373,7 +373,7 @@ def qr(x, /, *, mode: str = "reduced") -> QR:
     """Q with orthonormal columns and upper triangular R, with Q @ R == x. mode "complete": Q is square.
 
     >>> import graphc as gc
-    >>> [part.shape for part in gc.qr(gc.ones((3, 2)))]
+    >>> [part.shape for part in gc.linalg.qr(gc.ones((3, 2)))]
     [(3, 2), (2, 2)]
     """
     if mode not in ("reduced", "complete"):
@@ -385,7 +385,7 @@ def svd(x, /, *, full_matrices: bool = True) -> SVD:
     """The singular value decomposition U, S, Vh: x == U * S @ Vh (full_matrices=False), S falling.
 
     >>> import graphc as gc
-    >>> gc.svd(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
+    >>> gc.linalg.svd(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
     [4.0, 3.0]
     """
     return SVD(*_lapack("svd", (bool(full_matrices),), _stack(x, "svd")))
@@ -400,7 +400,7 @@ def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
     """The eigenvalues, in rising order, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
 
     >>> import graphc as gc
-    >>> gc.eigh(gc.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
+    >>> gc.linalg.eigh(gc.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
     [1.0, 2.0]
     """
     return Eigh(*_lapack("eigh", (UPLO,), _stack(x, "eigh", square=True)))
@@ -430,7 +430,7 @@ def det(x, /):
     """The determinant of square matrices.
 
     >>> import graphc as gc
-    >>> gc.det(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).item()
+    >>> gc.linalg.det(gc.asarray([[2.0, 0.0], [0.0, 4.0]])).item()
     8.0
     """
     return _lapack("det", (), _stack(x, "det", square=True))[0]
@@ -456,7 +456,7 @@ def pinv(x, /, *, rtol=None):
     rtol: None is max(m, n) times the dtype's epsilon; or a number for each matrix.
 
     >>> import graphc as gc
-    >>> gc.pinv(gc.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
+    >>> gc.linalg.pinv(gc.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
     x = _wide_matrices(x, "pinv")
@@ -478,7 +478,7 @@ def matrix_rank(x, /, *, rtol=None):
     """How many singular values are larger than rtol times the largest one (rtol: see pinv), as int64.
 
     >>> import graphc as gc
-    >>> gc.matrix_rank(gc.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
+    >>> gc.linalg.matrix_rank(gc.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
     1
     """
     x = _wide_matrices(x, "matrix_rank")
@@ -492,7 +492,7 @@ def lstsq(x1, x2, /, *, rtol=None):
     """The y of least norm that minimises the norm of x1 @ y - x2, by the pseudo-inverse.
 
     >>> import graphc as gc
-    >>> gc.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0])).tolist()
+    >>> gc.linalg.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0])).tolist()
     [2.0]
     """
     return matmul(pinv(x1, rtol=rtol), x2)

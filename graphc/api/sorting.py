@@ -314,7 +314,8 @@ def _edges(x, bins, limits):
         if not low <= high or np.isinf(low) or np.isinf(high):
             raise ShapeError(f"range {limits} is not finite and rising", op="histogram")
         ends = (low - 0.5, high + 0.5) if low == high else (low, high)
-        return from_numpy(np.linspace(*ends, int(bins) + 1), copy=False, device=x.node.device)
+        edges = np.linspace(*ends, int(bins) + 1)
+        return from_numpy(edges.astype(_edge_dtype(x).numpy), copy=False, device=x.node.device)
     if x.size == 0:
         return _edges(x, bins, (0.0, 1.0))
     low, high = cast(min_of(x), dt.float64), cast(max_of(x), dt.float64)
@@ -322,4 +323,8 @@ def _edges(x, bins, limits):
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     step = (high - low) / float(bins)
     counter = cast(iota(int(bins)), dt.float64)
-    return concat([counter * step + low, reshape(high, (1,))])
+    return cast(concat([counter * step + low, reshape(high, (1,))]), _edge_dtype(x))
+
+
+def _edge_dtype(x) -> dt.DType:
+    return x.dtype if x.dtype.kind == "f" else dt.default_float()

@@ -1,0 +1,155 @@
+"""Random numbers: the same everywhere, and of the right distribution."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from api_compare import raises
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphc as gc
+
+
+def generator(seed: int = 0):
+    return gc.random.Generator(seed)
+
+
+def test_known_bits():
+    """Threefry-2x32-20 by the authors' known answers (kat_vectors of Random123), low word first."""
+    g = generator()
+    for key, counter, answer in (
+        (0, 0, 0x99BA4EFE6B200159),
+        (2**64 - 1, 2**64 - 1, 0xBB002BE71CB996FC),
+        (0x0370734413198A2E, 0x85A308D3243F6A88, 0x483DF7A0C4923A9C),
+    ):
+        g.state = (key, counter)
+        assert np.asarray(g.bits()).item() == answer
+
+
+def test_bits_by_plain_python():
+    """Every element, whatever the shape, is Threefry of the key and its place in the stream."""
+    def threefry(key, counter):
+        mask = 2**32 - 1
+        keys = [key & mask, key >> 32]
+        keys.append(keys[0] ^ keys[1] ^ 0x1BD11BDA)
+        a, b = (counter & mask) + keys[0] & mask, (counter >> 32) + keys[1] & mask
+        for i in range(20):
+            a = a + b & mask
+            turn = (13, 15, 26, 6, 17, 29, 16, 24)[i % 8]
+            b = (b << turn | b >> 32 - turn) & mask ^ a
+            if i % 4 == 3:
+                a, b = a + keys[(i // 4 + 1) % 3] & mask, b + keys[(i // 4 + 2) % 3] + i // 4 + 1 & mask
+        return b << 32 | a
+
+    g = generator(5)
+    key, offset = g.state
+    found = np.asarray(g.bits((2, 3))).reshape(-1).tolist()
+    assert found == [threefry(key, offset + i) for i in range(6)]
+    assert np.asarray(g.bits()).item() == threefry(key, offset + 6)
+
+
+def test_the_program_decides_the_values_not_the_order_of_realizing():
+    a, b = generator(1), generator(1)
+    x, y = a.normal(size=5), a.uniform(size=5)
+    u, v = b.normal(size=5), b.uniform(size=5)
+    first = [np.asarray(x), np.asarray(y)]
+    second = [np.asarray(v), np.asarray(u)][::-1]
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(np.asarray(x), np.asarray(a.normal(size=5)))
+    assert not np.array_equal(np.asarray(x), np.asarray(generator(2).normal(size=5)))
+
+
+def test_default_generator():
+    gc.random.seed(3)
+    x = np.asarray(gc.random.uniform(size=4))
+    gc.random.seed(3)
+    np.testing.assert_array_equal(np.asarray(gc.random.random(4)), x)
+    np.testing.assert_array_equal(np.asarray(gc.random.default_rng(3).random(4)), x)
+    assert gc.random.rand(2, 3).shape == gc.random.randn(2, 3).shape == (2, 3)
+    assert gc.random.randint(5, size=3).dtype == gc.int64
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_uniform(dtype):
+    x = generator().uniform(size=100_000, dtype=dtype)
+    assert x.dtype.name == dtype
+    x = np.asarray(x).astype(np.float64)
+    assert x.min() >= 0 and x.max() <= 1 and (dtype in ("float16", "bfloat16") or x.max() < 1)
+    assert abs(x.mean() - 0.5) < 0.005 and abs(x.var() - 1 / 12) < 0.002
+    assert np.histogram(x, 10, (0, 1))[0].min() > 9_000
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_normal(dtype):
+    from scipy.stats import kstest
+
+    x = np.asarray(generator().normal(1.0, 2.0, (500, 200), dtype=dtype)).reshape(-1)
+    assert x.dtype == dtype and np.isfinite(x).all()
+    assert kstest((x - 1) / 2, "norm").pvalue > 1e-3
+    assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) < 0.02
+
+
+def test_parameters_may_be_tensors():
+    low = gc.asarray([0.0, 10.0])
+    x = np.asarray(generator().uniform(low, low + 1, (50, 2)))
+    assert (np.floor(x) == [0, 10]).all()
+    assert generator().normal(gc.zeros((3, 1)), gc.ones(4)).shape == (3, 4)
+    assert np.asarray(generator().bernoulli(gc.asarray([0.0, 1.0]), (5, 2))).tolist() == [[False, True]] * 5
+    x = np.asarray(generator().exponential(2.0, 100_000))
+    assert x.min() >= 0 and abs(x.mean() - 2) < 0.05
+
+
+@given(st.integers(-2**63, 2**63 - 1), st.integers(-2**63, 2**63 - 1))
+def test_integers_of_any_interval(a, b):
+    low, high = min(a, b), max(a, b)
+    g = generator()
+    state = g.state
+    found = np.asarray(g.integers(low, high, 20, endpoint=True)).tolist()
+    g.state = state
+    bits = np.asarray(g.bits(20)).tolist()
+    assert found == [low + (word * (high - low + 1) >> 64) for word in bits]
+
+
+def test_integers_of_every_dtype():
+    for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64"):
+        limits = np.iinfo(dtype)
+        x = generator().integers(limits.min, int(limits.max) + 1, 1000, dtype=dtype)
+        assert x.dtype.name == dtype and len(np.unique(np.asarray(x))) > 200
+    x = np.asarray(generator().integers(6, size=60_000))
+    assert np.bincount(x, minlength=6).min() > 9_500 and x.max() == 5
+    raises(ValueError, "[integers] there is no integer from 3 to below 3", generator().integers, 3, 3)
+    raises(ValueError, "does not fit int8", generator().integers, 0, 300, dtype="int8")
+    raises(TypeError, "float32 is not an integer type", generator().integers, 3, dtype="float32")
+
+
+def test_permutations():
+    for n in (0, 1, 2, 100):
+        assert sorted(np.asarray(generator().permutation(n)).tolist()) == list(range(n))
+    x = gc.asarray(np.arange(12).reshape(4, 3))
+    found = np.asarray(generator().permutation(x))
+    assert sorted(found[:, 0].tolist()) == [0, 3, 6, 9] and (np.diff(found, axis=1) == 1).all()
+    assert sorted(np.asarray(generator().permutation(x, axis=1))[0].tolist()) == [0, 1, 2]
+    y = gc.asarray(np.arange(50))
+    generator().shuffle(y)
+    assert np.asarray(y).tolist() != list(range(50)) and sorted(np.asarray(y).tolist()) == list(range(50))
+
+
+def test_choice():
+    x = np.asarray(generator().choice(4, 40_000, p=[0.1, 0.0, 0.6, 0.3]))
+    np.testing.assert_allclose(np.bincount(x, minlength=4) / 40_000, [0.1, 0.0, 0.6, 0.3], atol=0.01)
+    assert sorted(np.asarray(generator().choice(5, 5, replace=False)).tolist()) == [0, 1, 2, 3, 4]
+    assert set(np.asarray(generator().choice(gc.asarray([7, 9]), (3, 3))).reshape(-1).tolist()) <= {7, 9}
+    raises(ValueError, "6 elements can't be taken from 5", generator().choice, 5, 6, replace=False)
+    raises(ValueError, "do not fit 3 elements", generator().choice, 3, 2, p=[0.5, 0.5])
+
+
+def test_shapes_and_errors():
+    for size in ((), 3, (0,), (2, 0), (2, 3)):
+        shape = (size,) if isinstance(size, int) else size
+        assert np.asarray(generator().normal(size=size)).shape == shape
+    raises(TypeError, "[uniform] int32 is not a real floating type", generator().uniform, dtype="int32")
+    raises(ValueError, "negative size", generator().normal, size=(-1,))
+    assert generator().normal(size=2, dtype=ml_dtypes.bfloat16).dtype == gc.bfloat16
