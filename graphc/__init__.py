@@ -58,7 +58,7 @@ _install()
 _LAZY = {
     **dict.fromkeys(
         "realize plan counters set_backend get_backend get_backend_name to_numpy to_backend backend devices"
-        " estimate_memory fast_math fence scan".split(), "graphc.driver"),
+        .split(), "graphc.api.session"),
     **dict.fromkeys("jit".split(), "graphc.jit"),
     **dict.fromkeys("no_grad value_and_grad".split(), "graphc.grad"),
     **dict.fromkeys(

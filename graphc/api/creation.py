@@ -135,6 +135,7 @@ def _placed(x: Tensor, device: str | None) -> Tensor:
     node = x.node
     if device is None or node.device is not None or not node.srcs:
         return x
+    device = record.device_name(device)
     return wrap(make(node.op, node.dtype, node.shape, node.srcs, node.attrs, device=device, site=node.site))
 
 
@@ -211,6 +212,7 @@ def empty_like(x, /, *, dtype=None, device: str | None = None, shape=None):
 
 def iota(n: int, axis: int = 0, ndim: int = 1, device: str | None = None) -> Tensor:
     """0, 1, ..., n-1 in int64 along one axis of ndim, the other axes having size 1."""
+    device = None if device is None else record.device_name(device)
     counter = wrap(make(ops.IOTA, dtypes.int64, (n,), device=device, site=user_site(2)))
     return reshape_to(counter, tuple(n if i == axis else 1 for i in range(ndim)))
 

@@ -61,7 +61,8 @@ def result_type(*arrays_and_dtypes) -> DType:
     for dtype in strong[1:]:
         found = promote(found, dtype)
     for value in weak:
-        found = promote(found, of_scalar(value, found))
+        dtype = of_scalar(value, found)
+        found = dtype if dtype.kind in "fc" and found.kind in "biu" else promote(found, dtype)
     return found
 
 

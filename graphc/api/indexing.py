@@ -369,7 +369,8 @@ def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     extra = value.ndim - len(shape)
     if extra > 0 and value.shape[:extra] == (1,) * extra:
         value = reshape_to(value, value.shape[extra:])
-    if value.ndim > len(shape) or broadcast_shapes("setitem", value.shape, shape) != shape:
+    sizes = zip(reversed(value.shape), reversed(shape), strict=False)
+    if value.ndim > len(shape) or any(n not in (1, size) for n, size in sizes):
         raise ShapeError(f"a value of shape {value.shape} does not fit the selected shape {shape}", op="setitem")
     return expand_to(value, shape, "setitem")
 

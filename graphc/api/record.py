@@ -150,7 +150,7 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
         if not alias:
             with np.errstate(all="ignore"):
                 array, copy = np.array(array, dtype=dtype.numpy, order="C"), False
-    device = device or driver.default_device()
+    device = driver.default_device() if device is None else device_name(device)
     return wrap(buffer(dtype, array.shape, driver.from_numpy(array, device, copy=copy), device, user_site(2)))
 
 
@@ -170,7 +170,7 @@ def binary(op: Op, a, b, name: str) -> Tensor:
         elif b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
             nb = _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
         else:
-            nb = as_tensor(b, a, name).node
+            na, nb = operands(a, b, name)
     elif b.__class__ is Tensor and (a.__class__ is float and b.node.dtype.kind == "f"
                                     or a.__class__ is int and b.node.dtype.kind in "iuf"):
         nb = b.node
@@ -196,10 +196,18 @@ def binary(op: Op, a, b, name: str) -> Tensor:
 def operands(a, b, name: str) -> tuple[Node, Node]:
     """Two operands of which any may be a Python number, taken weakly beside the other."""
     if a.__class__ in _PYTHON_SCALARS and b.__class__ not in _PYTHON_SCALARS:
-        b = as_tensor(b, None, name)
-        return as_tensor(a, b, name).node, b.node
+        nb, na = _beside(as_tensor(b, None, name), a, name)
+        return na, nb
     a = as_tensor(a, None, name)
-    return a.node, as_tensor(b, a, name).node
+    return _beside(a, b, name) if b.__class__ in _PYTHON_SCALARS else (a.node, as_tensor(b, None, name).node)
+
+
+def _beside(x: Tensor, value, name: str) -> tuple[Node, Node]:
+    """A tensor and a Python number. Where the number decides the kind, integers become the default float with it."""
+    dtype = of_scalar(value, x.node.dtype)
+    if dtype is dtypes.float32 and x.node.dtype.kind in "iu":
+        x = cast(x, dtype)
+    return x.node, scalar(value, dtype, name)
 
 
 def _plan_binary(op: Op, a: DType, b: DType, name: str) -> tuple[DType, DType]:
@@ -270,8 +278,14 @@ def common_device(name: str, *nodes: Node) -> str | None:
     return devices.pop() if devices else None
 
 
+def device_name(device: str) -> str:
+    """The proper name of a device, of which some have several. Raises BackendError if it is absent or unknown."""
+    return driver.backend_of(device).name
+
+
 def to_device(x: Tensor, device: str) -> Tensor:
     """x on a device: the move is a realized copy through the host."""
+    device = device_name(device)
     if x.node.device is None or x.node.device == device:
         return x
     return from_numpy(x.numpy(), device=device, name="to")

@@ -1,0 +1,289 @@
+"""Reading and writing by index against NumPy, with random keys; the errors of bad indices."""
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import graphc as gc
+from graphc.errors import IndexOutOfRange, ShapeError
+
+
+def counted(shape, dtype=np.float64) -> np.ndarray:
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+
+
+def agree(found: gc.Tensor, expected) -> None:
+    expected = np.asarray(expected)
+    array = np.asarray(found)
+    assert array.shape == expected.shape
+    assert array.dtype == expected.dtype
+    np.testing.assert_array_equal(array, expected)
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+X = counted((4, 5, 6))
+INDEX = np.array([[0, 2], [-1, 1]])
+KEYS = {
+    "int": 1, "negative": -1, "ints": (1, 2, 3), "slice": slice(1, 3), "step": slice(None, None, 2),
+    "backwards": slice(None, None, -1), "backwards part": (slice(3, 0, -2), slice(-1, -9, -3)),
+    "empty": slice(3, 1), "beyond": slice(-100, 100), "ellipsis": (..., 1), "ellipsis amid": (0, ..., slice(2)),
+    "new axes": (None, 1, None, ..., None), "nothing": (), "only ellipsis": ...,
+    "array": INDEX, "list": [0, 3, 0], "array last": (..., INDEX), "array amid": (slice(None), INDEX),
+    "two arrays": (INDEX, INDEX), "arrays apart": (INDEX, slice(None), INDEX), "arrays after slice": (slice(None), INDEX, INDEX),
+    "int and array": (1, INDEX), "int apart from array": (1, slice(None), INDEX), "array and int": (slice(1, 3), INDEX, 2),
+    "broadcast arrays": (np.array([[0], [1]]), np.array([1, 2, 3])), "new axis between": (INDEX, None, INDEX),
+    "three arrays": (INDEX, INDEX, INDEX), "array 0-d": np.array(2), "slice and array": (slice(None, None, -2), [1, 1, 4]),
+    "mask": X > 50, "mask 2-d": X[:, :, 0] > 40, "mask 1-d": np.array([True, False, True, True]),
+    "mask on axis 1": (slice(None), np.array([True, False, True, False, True])),
+    "mask and int": (np.array([True, False, True, True]), 1), "mask of nothing": np.zeros(4, bool),
+    "mask and array": (np.array([True, False, True, False]), [1, 2]), "true": True, "false": False,
+    "empty list": [], "uint8": np.array([1, 3], np.uint8), "numpy int": np.int32(2),
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_getitem(key):
+    agree(gc.asarray(X)[key], X[key])
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_getitem_of_computed(key):
+    agree((gc.asarray(X) * 2)[key] + 1, X[key] * 2 + 1)
+
+
+def test_getitem_by_tensors():
+    t = gc.asarray(X)
+    index = gc.arange(3) + 1  # computed: checked when realized
+    agree(t[index], X[1:4])
+    agree(t[index, index - 1], X[[1, 2, 3], [0, 1, 2]])
+    agree(t[gc.argmax(gc.asarray([1, 5, 2]))], X[1])
+    agree(t[t > 100], X[X > 100])
+    agree(t[gc.asarray(2)], X[2])
+
+
+def test_take_and_take_along_axis():
+    t = gc.asarray(X)
+    agree(gc.take(t, INDEX, axis=1), np.take(X, INDEX, axis=1))
+    agree(gc.take(t, INDEX), np.take(X, INDEX))
+    agree(t.take([2, -1], axis=-1), np.take(X, [2, -1], axis=-1))
+    order = np.argsort(-X, axis=1)
+    agree(gc.take_along_axis(t, order, axis=1), np.take_along_axis(X, order, axis=1))
+    agree(gc.take_along_axis(t, order[:, :1], axis=1), np.take_along_axis(X, order[:, :1], axis=1))
+    agree(gc.take_along_axis(t, gc.asarray(order) * 1, axis=1), np.take_along_axis(X, order, axis=1))
+
+
+def test_view_of_realized_values_is_read_in_place():
+    t = gc.asarray(X * 1).realize()
+    before = gc.counters().launches
+    assert float(t[3, 4, 5]) == X[3, 4, 5]
+    assert np.shares_memory(t[1:, ::-1].numpy(), t.numpy())
+    agree(t.T[2][:, None], X.T[2][:, None])
+    assert gc.counters().launches == before
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_setitem_scalar(key):
+    x, t = X.copy(), gc.asarray(X)
+    before = t + 0
+    x[key] = -7
+    t[key] = -7
+    agree(t, x)
+    agree(before, X)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_setitem_array(key):
+    x, t = X.copy(), gc.asarray(X)
+    shape = X[key].shape
+    # Where a position repeats the last value wins; NumPy promises the same for one index array.
+    value = -counted(shape) - 1
+    x[key] = value
+    t[key] = value
+    agree(t, x)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_setitem_broadcast_and_cast(key):
+    x, t = counted((4, 5, 6), np.int32), gc.asarray(counted((4, 5, 6), np.int32))
+    shape = X[key].shape
+    value = np.array(3.7) if not shape else -counted(shape[-1:]) - 1.5
+    x[key] = value
+    t[key] = value
+    agree(t, x)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_add_at(key):
+    x, t = X.copy(), gc.asarray(X)
+    value = counted(X[key].shape) + 0.5
+    updated = t.at[key].add(value)
+    agree(t, X)
+    np.add.at(x, key, value)
+    agree(updated, x)
+    gc.add.at(t, key, value)
+    agree(t, x)
+
+
+def test_add_at_duplicates():
+    t = gc.zeros(3)
+    gc.add.at(t, [0, 0, 2, 0], [1.0, 2.0, 3.0, 4.0])
+    assert t.tolist() == [7.0, 0.0, 3.0]
+    gc.subtract.at(t, [0, 0], 1)
+    assert t.tolist() == [5.0, 0.0, 3.0]
+
+
+def test_set_by_computed_index_and_mask():
+    t, x = gc.asarray(X), X.copy()
+    t[gc.arange(2) + 1, :, gc.arange(2)] = 9
+    x[np.arange(2) + 1, :, np.arange(2)] = 9
+    agree(t, x)
+    t[t > 60] = gc.asarray(0.5)
+    agree(t, np.where(x > 60, 0.5, x))
+
+
+def test_mask_with_one_value_for_each_true_element():
+    x, t = X.copy(), gc.asarray(X)
+    values = -np.arange((X > 100).sum()) - 1.0
+    x[X > 100] = values
+    t[t > 100] = values
+    agree(t, x)
+
+
+def test_put_and_put_along_axis():
+    x, t = X.copy(), gc.asarray(X)
+    np.put(x, [0, 7, -1], [1, 2])
+    gc.put(t, [0, 7, -1], [1, 2])
+    agree(t, x)
+    index = np.argmax(X, axis=1, keepdims=True)
+    np.put_along_axis(x, index, -5, axis=1)
+    gc.put_along_axis(t, index, -5, axis=1)
+    agree(t, x)
+
+
+def test_in_place_operators_rebind():
+    x = np.arange(4.0)
+    t = gc.asarray(x)
+    alias, before = t, t * 1
+    t += 1
+    t *= 2
+    t[1:] -= 3
+    t **= 2
+    x = (x + 1) * 2
+    x[1:] -= 3
+    agree(t, x ** 2)
+    agree(before, np.arange(4.0))
+    assert alias is t
+
+
+@st.composite
+def keys(draw, shape):
+    """A random key for a shape: integers, slices, new axes, an ellipsis, and arrays of one shape."""
+    fetched = draw(st.sampled_from([(), (2,), (3, 1)]))
+    parts = []
+    for n in shape[:draw(st.integers(0, len(shape)))]:
+        kind = draw(st.sampled_from(["int", "slice", "slice", "array"] if n else ["slice"]))
+        if kind == "int":
+            parts.append(draw(st.integers(-n, n - 1)))
+        elif kind == "array":
+            parts.append(np.array(draw(st.lists(st.integers(-n, n - 1), min_size=int(np.prod(fetched)),
+                                                max_size=int(np.prod(fetched)))), int).reshape(fetched))
+        else:
+            ends = st.none() | st.integers(-n - 1, n + 1)
+            parts.append(slice(draw(ends), draw(ends), draw(st.sampled_from([None, 1, 2, -1, -2, 3]))))
+    if draw(st.booleans()):
+        parts.insert(draw(st.integers(0, len(parts))), None)
+    if draw(st.booleans()):
+        parts.append(...)
+    return tuple(parts)
+
+
+@st.composite
+def programs(draw):
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=1, max_size=4)))
+    return shape, [draw(keys(shape)) for _ in range(draw(st.integers(1, 3)))]
+
+
+@given(programs())
+def test_random_programs(program):
+    """Reads and writes in a row: each read sees the writes before it and none after."""
+    shape, chosen = program
+    x = counted(shape)
+    t = gc.asarray(x)
+    reads = []
+    for number, key in enumerate(chosen):
+        reads.append((t[key] * 2, x[key] * 2))
+        value = -counted(x[key].shape) - number
+        try:
+            x[key] = value
+        except ValueError:
+            continue
+        t[key] = value
+    agree(t, x)
+    for found, expected in reads:
+        agree(found, expected)
+
+
+# ----------------------------------------------------------------------------------------------------- errors
+
+def test_integer_out_of_range_raises_at_the_call():
+    with pytest.raises(IndexOutOfRange) as error:
+        gc.zeros((3, 4))[1, 7]
+    text = str(error.value)
+    assert "[getitem] index 7 is out of range for axis 1 of size 4" in text
+    assert "test_frontend_indexing.py:" in text and "gc.zeros((3, 4))[1, 7]" in text
+    assert isinstance(error.value, IndexError)
+
+
+def test_known_index_array_out_of_range_raises_at_the_call():
+    with pytest.raises(IndexOutOfRange, match="index -5 is out of range for axis 0 of size 3"):
+        gc.zeros(3)[[0, -5]]
+    with pytest.raises(IndexOutOfRange, match="index 3 is out of range"):
+        gc.take(gc.zeros(3), 3)
+
+
+def test_computed_index_out_of_range_raises_in_realize_with_the_line():
+    x = gc.arange(3.0)
+    index = gc.arange(4) * 2
+    y = x[index]  # the line that the error names
+    with pytest.raises(IndexOutOfRange) as error:
+        y.realize()
+    text = str(error.value)
+    assert "index 4 is out of range" in text and "size 3" in text
+    assert "y = x[index]" in text and "test_frontend_indexing.py:" in text
+
+
+@pytest.mark.parametrize(("key", "text"), [
+    ((0, 0, 0), "3 indices for shape"), ((..., ...), "one ellipsis"), (1.5, "an index can't be 1.5"),
+    ("a", "an index can't be 'a'"), (np.ones(2), "arrays of float64 can't be indices"),
+    (np.ones(3, bool), "does not fit axes"), (slice(0, 2, 0), "means nothing"),
+], ids=str)
+def test_bad_keys(key, text):
+    with pytest.raises(IndexError) as error:
+        gc.zeros((2, 2))[key]
+    assert text in str(error.value) and "test_frontend_indexing.py:" in str(error.value)
+
+
+def test_arrays_that_do_not_broadcast():
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        gc.zeros((5, 5))[[0, 1], [0, 1, 2]]
+
+
+def test_value_that_does_not_fit():
+    t = gc.zeros((3, 4))
+    with pytest.raises(ShapeError, match=r"a value of shape \(3,\) does not fit the selected shape \(4,\)"):
+        t[0] = [1, 2, 3]
+    agree(t, np.zeros((3, 4)))
+
+
+def test_in_place_errors():
+    t = gc.zeros(3)
+    with pytest.raises(ShapeError, match=r"the result has shape \(2, 3\)"):
+        t += gc.ones((2, 3))
+    i = gc.arange(3)
+    with pytest.raises(TypeError, match="can't be stored as int64"):
+        i += 0.5

@@ -1,0 +1,302 @@
+"""The Tensor itself: making it from data, giving its values back, handles, and errors with the user's line."""
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.errors import AxisError, DTypeError, ShapeError, TruthValueError
+
+# ----------------------------------------------------------------------------------------------------- in
+
+
+@pytest.mark.parametrize(("source", "dtype"), [
+    (True, "bool"), (3, "int64"), (2.5, "float64"), (1j, "complex128"), ([1, 2], "int64"), ([[1.0], [2]], "float64"),
+    ([True, False], "bool"), ([], "float64"), ((1, 2.5), "float64"), (np.float32(3), "float32"), (range(3), "int64"),
+    (np.arange(3, dtype=np.uint8), "uint8"), (np.ones(2, ml_dtypes.bfloat16), "bfloat16"), ([np.float32(1)], "float32"),
+    (np.ones((2, 0), np.float16), "float16"), (np.arange(3).astype(">i4"), "int32"), (memoryview(b"ab"), "uint8"),
+], ids=repr)
+def test_asarray(source, dtype):
+    t = gc.asarray(source)
+    expected = np.asarray(source)
+    assert t.dtype.name == dtype
+    assert t.shape == expected.shape
+    np.testing.assert_array_equal(np.asarray(t).astype(complex), expected.astype(complex))
+
+
+def test_asarray_of_nested_tensors():
+    assert gc.asarray([gc.ones(2), gc.zeros(2)]).tolist() == [[1, 1], [0, 0]]
+    assert gc.asarray([gc.asarray(1.5), 2]).tolist() == [1.5, 2]
+
+
+def test_asarray_with_dtype():
+    assert gc.asarray([1, 2], dtype="float32").tolist() == [1.0, 2.0]
+    assert gc.asarray(1.7, dtype=gc.int32).tolist() == 1
+    assert gc.asarray(np.arange(3), dtype=np.float16).dtype is gc.float16
+    assert gc.asarray(gc.ones(2), dtype=gc.int8).dtype is gc.int8
+    assert gc.Tensor([1, 2], dtype=gc.bfloat16).dtype is gc.bfloat16
+    with pytest.raises(OverflowError, match="do not fit uint8"):
+        gc.asarray([1, 300], dtype=gc.uint8)
+
+
+def test_a_writable_array_is_copied_at_the_call():
+    a = np.zeros(3)
+    t = gc.asarray(a)
+    y = t + 1
+    a[:] = 9
+    assert t.tolist() == [0, 0, 0]
+    assert y.tolist() == [1, 1, 1]
+
+
+def test_a_read_only_array_is_aliased():
+    a = np.arange(3.0)
+    a.flags.writeable = False
+    assert np.shares_memory(np.asarray(gc.asarray(a)), a)
+    assert not np.shares_memory(np.asarray(gc.asarray(a, copy=True)), a)
+
+
+def test_copy_false_aliases_or_raises():
+    a = np.arange(6.0).reshape(2, 3)
+    assert np.shares_memory(np.asarray(gc.asarray(a, copy=False)), a)
+    for bad in (a.T, [1, 2], 3.0):
+        with pytest.raises(ValueError):
+            gc.asarray(bad, copy=False)
+    with pytest.raises(ValueError):
+        gc.asarray(a, dtype=gc.float32, copy=False)
+
+
+def test_what_is_no_array():
+    for bad in ("text", object(), [[1, 2], [3]], {"a": 1}, np.array(["x"])):
+        with pytest.raises(DTypeError) as error:
+            gc.asarray(bad)
+        assert "test_frontend_tensor.py:" in str(error.value)
+
+
+def test_dlpack_both_ways():
+    a = np.arange(6.0).reshape(2, 3)
+    assert gc.from_dlpack(a).tolist() == a.tolist()
+    t = gc.asarray(a) + 1
+    np.testing.assert_array_equal(np.from_dlpack(t), a + 1)
+    assert t.__dlpack_device__() == (1, 0)
+
+
+# ---------------------------------------------------------------------------------------------------- out
+
+def test_numpy_is_read_only_and_without_a_copy():
+    t = gc.asarray([1.0, 2.0]) * 2
+    a, b = t.numpy(), np.asarray(t)
+    assert np.shares_memory(a, b)
+    assert not a.flags.writeable and not b.flags.writeable
+    with pytest.raises(ValueError):
+        a[0] = 1
+    c = np.array(t)
+    c[0] = 7
+    assert t.tolist() == [2, 4]
+    assert np.asarray(t, dtype=np.float32).dtype == np.float32
+
+
+def test_numbers():
+    t = gc.asarray([[3.5]])
+    assert (float(t), int(t), complex(t), bool(t), t.item()) == (3.5, 3, 3.5 + 0j, True, 3.5)
+    assert operator.index(gc.asarray(4)) == 4
+    assert [10, 20, 30][gc.asarray(1)] == 20
+    assert f"{gc.asarray(1.25):.1f}" == "1.2"
+    for call in (float, int, complex, gc.Tensor.item):
+        with pytest.raises(ShapeError, match="is not one number"):
+            call(gc.ones(2))
+    with pytest.raises(TypeError):
+        operator.index(gc.asarray(1.0))
+
+
+def test_truth_value():
+    assert gc.asarray([1]) and not gc.asarray(0.0)
+    with pytest.raises(TruthValueError) as error:
+        if gc.ones(3) > 0:
+            pass
+    text = str(error.value)
+    assert "the truth value of a tensor of shape (3,) is ambiguous" in text
+    assert "t.any() or t.all()" in text and "if gc.ones(3) > 0:" in text
+    assert isinstance(error.value, ValueError)
+
+
+def test_attributes_launch_nothing():
+    before = gc.counters().launches
+    t = gc.ones((2, 3), dtype=gc.float32) + 1
+    assert (t.shape, t.ndim, t.size, t.itemsize, t.nbytes, len(t)) == ((2, 3), 2, 6, 4, 24, 2)
+    assert (t.dtype, t.T.shape, t.mT.shape) == (gc.float32, (3, 2), (3, 2))
+    assert t.device == gc.get_backend_name()
+    assert [row.shape for row in t] == [(3,), (3,)]
+    assert gc.counters().launches == before
+    for call in (len, list):
+        with pytest.raises(TypeError):
+            call(gc.asarray(1))
+
+
+def test_printing():
+    assert repr(gc.asarray([1.5, 2])) == "Tensor([1.5, 2. ], dtype=float64)"
+    assert repr(gc.zeros((0, 2))) == "Tensor([], shape=(0, 2), dtype=float64)"
+    assert str(gc.asarray([1, 2])) == "[1 2]"
+    assert repr(gc.ones(2, dtype=gc.bfloat16)) == "Tensor([1., 1.], dtype=bfloat16)"
+
+
+def test_numpy_leaves_operations_to_the_tensor():
+    a, t = np.ones(3), gc.ones(3)
+    for result in (a + t, a @ t, a < t, np.float32(2) * t, np.add.outer(a, a)[0] - t):
+        assert isinstance(result, gc.Tensor)
+    assert (a == t).tolist() == [True] * 3
+
+
+# ------------------------------------------------------------------------------------------------ handles
+
+def test_assign_leaves_what_was_made_before():
+    x = gc.zeros(2)
+    y = x + 1
+    x.assign(5)
+    assert (x.tolist(), y.tolist()) == ([5, 5], [1, 1])
+    assert x.assign(gc.arange(2)).dtype is gc.float64
+    with pytest.raises(ShapeError):
+        x.assign([1, 2, 3])
+
+
+def test_handles_copy_pickle_and_hash():
+    x = gc.arange(3) * 2
+    for other in (copy.copy(x), copy.deepcopy(x), gc.copy(x), pickle.loads(pickle.dumps(x))):
+        other += 1
+        assert x.tolist() == [0, 2, 4] and other.tolist() == [1, 3, 5]
+    assert len({x, x, gc.copy(x)}) == 2
+
+
+def test_realize_returns_the_tensor():
+    x = gc.arange(3) + 1
+    assert x.realize() is x
+    assert gc.realize(x) is x or gc.realize(x) == (x,) or gc.realize(x) == [x]
+
+
+def test_to_device():
+    x = gc.ones(2) + 1
+    assert x.to(x.device) is x or x.to(x.device).tolist() == x.tolist()
+    with pytest.raises(gc.errors.BackendError):
+        x.to("nowhere")
+
+
+# ----------------------------------------------------------------------------------------------- methods
+
+def test_methods_are_the_functions():
+    a = np.array([[1.0, -2.0], [3.0, 4.0]])
+    t = gc.asarray(a)
+    for found, expected in [
+        (t.sum(axis=0), a.sum(axis=0)), (t.mean(), a.mean()), (t.max(), a.max()), (t.reshape(4), a.reshape(4)),
+        (t.reshape(1, -1), a.reshape(1, -1)), (t.relu(), np.maximum(a, 0)), (t.exp(), np.exp(a)), (t.abs(), np.abs(a)),
+        (t.astype(gc.int8), a.astype(np.int8)), (t.transpose(1, 0), a.T), (t.clip(0, 2), a.clip(0, 2)),
+        (t.argmax(), a.argmax()), (t.any(), a.any()), (t.T, a.T), (t @ t, a @ a), (-t, -a), (abs(t), abs(a)),
+        (t.where(t > 0, 0.0), np.where(a > 0, a, 0.0)), (t.float(), a.astype(np.float32)),
+    ]:
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+
+
+def test_bad_axis_names_op_and_line():
+    with pytest.raises(AxisError) as error:
+        gc.ones((2, 3)).sum(axis=2)
+    text = str(error.value)
+    assert "[sum] axis 2 is out of range for an array of 2 dimensions" in text
+    assert "gc.ones((2, 3)).sum(axis=2)" in text and "test_frontend_tensor.py:" in text
+
+
+# ------------------------------------------------------------------------------------------------ creation
+
+@pytest.mark.parametrize("arguments", [
+    (5,), (0,), (-3,), (2, 7), (7, 2), (7, 2, -2), (0, 10, 3), (0.0, 1.0, 0.1), (1.0, 0.0, -0.3), (0, 5.5), (3, 3),
+    (-2.5, 4), (10**12, 10**12 + 3),
+], ids=str)
+def test_arange(arguments):
+    expected = np.arange(*arguments)
+    found = np.asarray(gc.arange(*arguments))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15)
+
+
+@pytest.mark.parametrize("arguments", [(0, 1), (0, 1, 5), (-3, 7.5, 11), (2, 2, 4), (0, 1, 1), (0, 1, 0), (5, -5, 6)],
+                         ids=str)
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_linspace(arguments, endpoint):
+    expected = np.linspace(*arguments, endpoint=endpoint)
+    np.testing.assert_array_equal(np.asarray(gc.linspace(*arguments, endpoint=endpoint)), expected)
+
+
+def test_filled():
+    assert gc.zeros((2, 1)).tolist() == [[0], [0]]
+    assert gc.ones(2, dtype="int8").dtype is gc.int8
+    assert gc.full((2,), 7).dtype is gc.int64
+    assert gc.full((2,), True).tolist() == [True, True]
+    assert gc.full((2, 2), [1, 2]).tolist() == [[1, 2], [1, 2]]
+    x = gc.ones((2, 3), dtype=gc.float32)
+    for f in (gc.zeros_like, gc.ones_like, gc.empty_like):
+        assert (f(x).shape, f(x).dtype) == ((2, 3), gc.float32)
+    assert gc.full_like(x, 2, dtype=gc.int16).dtype is gc.int16
+    with pytest.raises(ShapeError):
+        gc.zeros((2, -1))
+
+
+def test_by_position():
+    x = np.arange(12.0).reshape(3, 4)
+    for k in (-1, 0, 2):
+        np.testing.assert_array_equal(np.asarray(gc.eye(3, 4, k=k)), np.eye(3, 4, k=k))
+        np.testing.assert_array_equal(np.asarray(gc.tri(3, 4, k)), np.tri(3, 4, k))
+        np.testing.assert_array_equal(np.asarray(gc.tril(x, k=k)), np.tril(x, k))
+        np.testing.assert_array_equal(np.asarray(gc.triu(x, k=k)), np.triu(x, k))
+    for indexing in ("xy", "ij"):
+        for found, expected in zip(gc.meshgrid(gc.arange(2), gc.arange(3), gc.arange(4), indexing=indexing),
+                                   np.meshgrid(np.arange(2), np.arange(3), np.arange(4), indexing=indexing),
+                                   strict=True):
+            np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_constants_need_no_launch():
+    before = gc.counters().launches
+    assert gc.zeros((2, 2)).tolist() == [[0, 0], [0, 0]]
+    assert float(gc.asarray(3)) == 3.0
+    assert gc.counters().launches == before
+
+
+# -------------------------------------------------------------------------------------------------- dtypes
+
+def test_dtype_functions():
+    assert gc.astype(gc.asarray([1.9, -1.9]), gc.int32).tolist() == [1, -1]
+    assert gc.finfo(gc.float32).max == np.finfo(np.float32).max
+    assert gc.finfo(gc.complex64).dtype is gc.float32
+    assert gc.finfo(gc.bfloat16).eps == 2**-7
+    assert (gc.iinfo(gc.int8).min, gc.iinfo(gc.asarray(1)).bits) == (-128, 64)
+    assert gc.isdtype(gc.int8, "signed integer") and not gc.isdtype(gc.int8, ("bool", gc.int16))
+    assert gc.can_cast(gc.int8, gc.int16) and not gc.can_cast(gc.int16, gc.int8)
+    for call in (lambda: gc.finfo(gc.int8), lambda: gc.iinfo(gc.float32), lambda: gc.isdtype(gc.int8, "number"),
+                 lambda: gc.zeros(2, dtype="int7")):
+        with pytest.raises(DTypeError, match="test_frontend_tensor.py:"):
+            call()
+
+
+def test_default_float():
+    gc.set_default_float(gc.float32)
+    try:
+        assert gc.zeros(2).dtype is gc.float32
+        assert gc.asarray([1.5]).dtype is gc.float32
+        assert (gc.arange(2) / 2).dtype is gc.float32
+        assert gc.exp(1).dtype is gc.float32
+        assert (gc.arange(2) + 1.5).dtype is gc.float32
+    finally:
+        gc.set_default_float(gc.float64)
+
+
+def test_namespace():
+    t = gc.ones(2)
+    assert t.__array_namespace__() is gc and t.__array_namespace__(api_version="2024.12") is gc
+    with pytest.raises(ValueError):
+        t.__array_namespace__(api_version="2000.01")
+    info = gc.__array_namespace_info__()
+    assert info.default_dtypes()["real floating"] is gc.float64
+    assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
+    assert info.default_device() in info.devices()
