@@ -76,6 +76,11 @@ def set_backend(name: str) -> None:
     _current = chosen.name
 
 
+def available() -> list[str]:
+    """The names of the backends that can run here."""
+    return [name for name, reason in backends.status().items() if reason is None]
+
+
 def from_numpy(array: np.ndarray, device: str, copy: bool) -> Buffer:
     """The contiguous array as a buffer on a device; copy=False aliases it where the device is the host."""
     backend = backend_of(device)
@@ -147,7 +152,7 @@ def _prepare(key: tuple, graph: canonical.Graph, backend: Backend) -> _Entry:
         built = build(graph, backend.dialect)
         plan = None
         if observers:
-            from graphc.plan import make_plan
+            from graphc.report import make_plan
             plan = make_plan(built, backend)
         entry = _Entry(backend.load(built.program), ())
         _programs[key] = entry
@@ -171,7 +176,7 @@ def _explain_fault(graph: canonical.Graph, fault: IndexFault) -> Exception:
 def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
     from graphc.build import build
-    from graphc.plan import make_plan
+    from graphc.report import make_plan
     pending = [n for n in dict.fromkeys(nodes) if n.value is None]
     graph = canonical.canonicalize(pending)
     chosen = backend_of(backend or graph.key[0])

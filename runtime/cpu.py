@@ -86,7 +86,8 @@ class CpuBackend:
         cc = compiler.find_compiler()
         states = []
         for kernel in kernels:
-            on_disk = STORE.path(cc.key(kernel.entry, kernel.text)).exists()
+            path = STORE.path(cc.key(kernel.entry, kernel.text))
+            on_disk = path is not None and path.exists()
             states.append("in memory" if kernel in self._handles else "on disk" if on_disk else "not compiled")
         return states
 

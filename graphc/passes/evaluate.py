@@ -23,7 +23,7 @@ def inlined_costs(order: list[Node]) -> dict[Node, float]:
     """What one element of each expression costs when everything under it is computed in place."""
     cost: dict[Node, float] = {}
     for node in order:
-        if node.op.kind == SOURCE:
+        if node.op.kind == SOURCE or is_anchor(node):   # an anchor's result is a value that is there
             cost[node] = 0.0
         else:
             below = sum(cost[s] for s in dict.fromkeys(node.srcs))

@@ -1,0 +1,96 @@
+"""Realizing, planning, counting, and choosing where things run."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from graphc import driver
+from graphc.api.record import as_tensor
+from graphc.tensor import Tensor
+
+
+def realize(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
+    """Compute these tensors in one schedule. Returns them: one tensor as itself, several as a tuple.
+
+    >>> import graphc as gc
+    >>> x = gc.asarray([1.0, 2.0])
+    >>> gc.realize(x + 1).tolist()
+    [2.0, 3.0]
+    """
+    driver.realize([t.node for t in tensors])
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+def plan(*tensors: Tensor, backend: str | None = None):
+    """What `realize(*tensors)` would launch. Nothing runs and nothing is compiled.
+
+    The Plan has .kernels (each .name .source .bytes_read .bytes_written .flops .origins), .bytes_moved, .flops and
+    .peak_bytes; str(plan) is a report.
+
+    >>> import graphc as gc
+    >>> len(gc.plan(gc.exp(gc.ones(10)) + 1).kernels)
+    1
+    """
+    return driver.plan([t.node for t in tensors], backend)
+
+
+def counters():
+    """Launches, compiles, compile_seconds, program_hits and _misses, kernel_hits and _misses of this process.
+
+    >>> import graphc as gc
+    >>> before = gc.counters()
+    >>> (gc.counters() - before).launches
+    0
+    """
+    return driver.counters()
+
+
+def set_backend(name: str) -> None:
+    """Use a backend ("cpu", "reference", "auto", ...) or the first of a comma list for tensors made from now on.
+
+    Raises BackendError, which lists what is available and what to install.
+    """
+    driver.set_backend(name)
+
+
+def get_backend():
+    """The backend that new tensors live on."""
+    return driver.current_backend()
+
+
+def get_backend_name() -> str:
+    """The name of the backend that new tensors live on."""
+    return driver.default_device()
+
+
+@contextlib.contextmanager
+def backend(name: str) -> Iterator[None]:
+    """Use another backend inside a `with` block."""
+    before = driver.default_device()
+    driver.set_backend(name)
+    try:
+        yield
+    finally:
+        driver.set_backend(before)
+
+
+def devices() -> list[str]:
+    """The names of the backends that can run here.
+
+    >>> import graphc as gc
+    >>> "reference" in gc.devices()
+    True
+    """
+    return driver.available()
+
+
+def to_numpy(x) -> np.ndarray:
+    """x as a NumPy array: a tensor's values, anything else by np.asarray."""
+    return x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def to_backend(x, device: str | None = None) -> Tensor:
+    """x as a tensor on a device, by default the current one."""
+    return as_tensor(x).to(device or driver.default_device())

@@ -1,0 +1,135 @@
+"""What a kernel moves and computes, counted from its loop extents.
+
+Bytes read: for each buffer its distinct elements, times the sweeps over them whose reuse distance exceeds half of the
+L2 cache. A loop that an index does not mention reads the same elements again; that costs memory traffic only if what
+the kernel touches in one iteration of it no longer fits the cache.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from graphc.ir import index as ix
+from graphc.ir.index import Axis
+from graphc.ir.kernel import LOAD, Accumulate, Kernel, Local, Loop, Store, data_exprs, operands
+from graphc.ir.node import Node
+from graphc.ir.ops import CAST, CONTRACT, ELEMENTWISE
+
+HALF_L2 = 1 << 18
+_FREE = ("fence", "bitcast")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    bytes_read: int
+    bytes_written: int
+    flops: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    buffer: int
+    axes: frozenset[Axis]
+    loops: tuple[Axis, ...]     # enclosing, outermost first
+    stage: int                  # which top-level statement of the body
+    gathered: bool
+    itemsize: int
+
+    def elements(self, within: tuple[Axis, ...]) -> int:
+        axes = within if self.gathered else [a for a in within if a in self.axes]
+        return prod(a.extent for a in axes)
+
+
+def kernel_cost(kernel: Kernel) -> Cost:
+    loads: list[_Access] = []
+    stores: list[_Access] = []
+    flops = 0
+    seen: set[tuple[Node, tuple]] = set()
+
+    def visit(statements: tuple, loops: tuple[Axis, ...], stage: int | None) -> None:
+        nonlocal flops
+        for k, s in enumerate(statements):
+            here = k if stage is None else stage
+            if type(s) is Loop:
+                visit(s.body, loops if s.axis in loops else (*loops, s.axis), here)
+            elif type(s) is not Local:
+                flops += _statement(kernel, s, loops, here, loads, stores, seen)
+
+    visit(kernel.body, kernel.parallel, None)
+    return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), flops)
+
+
+def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
+    times = prod(a.extent for a in loops)
+    roots = [s.value]
+    count = 0
+    if type(s) is Accumulate:
+        count = times * (2 if s.op.kind == CONTRACT else 4 if s.op.c == "m2" else 1)
+        if s.other is not None:
+            roots.append(s.other)
+    elif type(s) is Store and s.local is None:
+        stores.append(_access(s.buffer, s.index, loops, stage, kernel))
+    stack = list(roots)
+    while stack:
+        expr = stack.pop()
+        if (expr, loops) in seen:
+            continue
+        seen.add((expr, loops))
+        if expr.op is LOAD:
+            loads.append(_access(expr.attrs[0], expr.attrs[1], loops, stage, kernel))
+        elif expr.op.kind == ELEMENTWISE and expr.op is not CAST and expr.op.name not in _FREE:
+            count += times
+        stack.extend(operands(expr))
+    return count
+
+
+def _access(buffer: int, index, loops, stage: int, kernel: Kernel) -> _Access:
+    return _Access(buffer, frozenset(ix.axes_of(index)), loops, stage, bool(data_exprs(index)),
+                   kernel.buffers[buffer].dtype.itemsize)
+
+
+def _distinct(kernel: Kernel, accesses: list[_Access]) -> int:
+    total = 0
+    for number, buffer in enumerate(kernel.buffers):
+        counts = {(a.axes, a.gathered): a.elements(a.loops) for a in accesses if a.buffer == number}
+        total += min(buffer.size, sum(counts.values())) * buffer.dtype.itemsize
+    return total
+
+
+def _read_bytes(kernel: Kernel, loads: list[_Access]) -> int:
+    total = 0
+    for number, buffer in enumerate(kernel.buffers):
+        mine = [a for a in loads if a.buffer == number]
+        if not mine:
+            continue
+        distinct = min(buffer.size, sum({(a.axes, a.stage): a.elements(a.loops) for a in mine}.values()))
+        sweeps = max(_resweeps(a, loads) for a in mine) * _stages(kernel, mine, loads)
+        total += distinct * buffer.dtype.itemsize * sweeps
+    return total
+
+
+def _resweeps(access: _Access, loads: list[_Access]) -> int:
+    """How often the elements come from memory again because of loops that the index does not mention."""
+    times = 1
+    for depth, axis in enumerate(access.loops):
+        inner = access.loops[depth + 1:]
+        if axis not in access.axes and not access.gathered and axis.extent > 1 and _footprint(inner, loads) > HALF_L2:
+            times *= axis.extent
+    return times
+
+
+def _stages(kernel: Kernel, mine: list[_Access], loads: list[_Access]) -> int:
+    """How many stages of a row sweep it, if a row does not fit the cache."""
+    stages = {a.stage for a in mine}
+    if len(stages) == 1:
+        return 1
+    outer = len(kernel.parallel)
+    inner = max((a.loops[outer:] for a in mine), key=len)
+    tile = 64 if kernel.tiled else 1
+    return len(stages) if _footprint(inner, loads) * tile > HALF_L2 else 1
+
+
+def _footprint(axes: tuple[Axis, ...], loads: list[_Access]) -> int:
+    return sum({(a.buffer, a.axes): a.elements(axes) * a.itemsize for a in loads}.values())
+
+

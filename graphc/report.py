@@ -1,0 +1,137 @@
+"""Plans: what a realize would launch, as data and as a report."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphc.build import Built
+from graphc.config import settings
+from graphc.errors import Site
+from graphc.ir.node import Node, topological
+from graphc.ir.ops import BUFFER
+from graphc.passes.cost import kernel_cost
+from graphc.passes.lower import LibraryCall, LoweredKernel
+from graphc.passes.memory import CopyNode
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPlan:
+    """One launch (or library call).
+
+    bytes_read, bytes_written, flops  counted from the loop extents; see passes/cost.py
+    origins                           the user's lines it comes from, "file:line"
+    shapes                            its buffers, as text
+    launch                            (chunks, threads)
+    cached                            "in memory", "on disk", "not compiled" or "library"
+    """
+
+    name: str
+    source: str
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    origins: tuple[str, ...]
+    shapes: str
+    launch: tuple[int, int]
+    cached: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one realize runs, in order. str(plan) is the report.
+
+    bytes_moved, flops  sums over the kernels
+    peak_bytes          outputs and temporaries that the run allocates
+    explain             why groups were not fused, in words
+    """
+
+    kernels: tuple[KernelPlan, ...]
+    peak_bytes: int
+    explain: tuple[str, ...]
+    copies: int = 0
+
+    @property
+    def bytes_moved(self) -> int:
+        return sum(k.bytes_read + k.bytes_written for k in self.kernels)
+
+    @property
+    def flops(self) -> int:
+        return sum(k.flops for k in self.kernels)
+
+    def __str__(self) -> str:
+        head = (f"{len(self.kernels)} kernels, {_amount(self.bytes_moved)}B moved, {_amount(self.flops)}flop, "
+                f"peak {_amount(self.peak_bytes)}B")
+        lines = [f"  {n}. {k.name}: {k.shapes}; {_amount(k.bytes_read)}B read, {_amount(k.bytes_written)}B written, "
+                 f"{_amount(k.flops)}flop; {', '.join(k.origins) or 'no line of a program'}"
+                 for n, k in enumerate(self.kernels, 1)]
+        return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
+
+
+def _amount(value: float) -> str:
+    for unit in ("", "k", "M", "G", "T"):
+        if abs(value) < 1000 or unit == "T":
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def make_plan(built: Built, backend) -> Plan:
+    sources = [r.source for r in built.rendered.values()]
+    states = dict(zip(sources, backend.cached(sources), strict=True))
+    kernels, copies = [], 0
+    for step in built.steps:
+        if isinstance(step, CopyNode):
+            copies += 1
+        elif isinstance(step, LibraryCall):
+            kernels.append(_library(step))
+        else:
+            kernels.append(_kernel(step, built, states))
+    return Plan(tuple(kernels), built.program.peak_bytes, tuple(dict.fromkeys(built.schedule.notes)), copies)
+
+
+def _kernel(step: LoweredKernel, built: Built, states: dict) -> KernelPlan:
+    source = built.rendered[step].source
+    cost = kernel_cost(step.kernel)
+    inputs = [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if not b.written]
+    outputs = [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if b.written]
+    return KernelPlan(step.kernel.name, source.text, cost.bytes_read, cost.bytes_written, cost.flops,
+                      _origins(step.group.outputs, built), f"{_shapes(inputs)} -> {_shapes(outputs)}",
+                      (step.kernel.chunks, settings.num_threads), states[source])
+
+
+def _library(step: LibraryCall) -> KernelPlan:
+    node = step.node
+    written = sum(d.itemsize * _size(s) for d, s in zip(node.dtype, node.shape, strict=True))
+    return KernelPlan(node.attrs[0], f"/* library routine {node.attrs[0]} */", sum(s.nbytes for s in node.srcs), written,
+                      0, _site_lines([node]), f"{_shapes(node.srcs)} -> {', '.join(map(str, node.shape))}", (1, 1),
+                      "library")
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    total = 1
+    for n in shape:
+        total *= n
+    return total
+
+
+def _shapes(nodes) -> str:
+    return ", ".join(f"{n.dtype}{list(n.shape)}" for n in nodes) or "nothing"
+
+
+def _origins(outputs: list[Node], built: Built) -> tuple[str, ...]:
+    """The lines of everything computed inside the kernel: from its outputs down to what lies in memory."""
+    mine = set(outputs)
+    order = topological(outputs, is_leaf=lambda n: n.op is BUFFER or (n in built.schedule.stored and n not in mine))
+    return _site_lines(order)
+
+
+def _site_lines(nodes) -> tuple[str, ...]:
+    lines: dict[str, None] = {}
+    for node in nodes:
+        if node.site is not None and node.op is not BUFFER:
+            lines[Site(*node.site).location()] = None
+    return tuple(sorted(lines, key=_by_file_and_line))
+
+
+def _by_file_and_line(text: str) -> tuple[str, int]:
+    file, _, line = text.rpartition(":")
+    return file, int(line)
