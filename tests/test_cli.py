@@ -160,7 +160,7 @@ def test_explain(script, backend):
     if backend == "reference":
         assert "no kernel was needed" in done.stderr
         return
-    assert "1 kernels, 192 B moved" in done.stdout and "script.py" in done.stdout
+    assert "1 kernel, 192 B moved" in done.stdout and "script.py" in done.stdout
 
 
 def test_devices(tmp_path):

@@ -111,7 +111,8 @@ def explain(options: argparse.Namespace) -> int:
             table.add_row(kernel.name, escape(_lines(kernel.origins)), escape(kernel.shapes), str(kernel.cached),
                           size(kernel.bytes_read), size(kernel.bytes_written), amount(kernel.flops))  # fmt: skip
         console.print(table)
-        console.print(f"  {len(plan.kernels)} kernels, {size(plan.bytes_moved)} moved, {amount(plan.flops)} flops, "
+        count = f"{len(plan.kernels)} kernel" + "s" * (len(plan.kernels) != 1)
+        console.print(f"  {count}, {size(plan.bytes_moved)} moved, {amount(plan.flops)} flops, "
                       f"{size(plan.peak_bytes)} held at most", highlight=False)  # fmt: skip
         for line in plan.explain:
             console.print(f"  {line}", highlight=False, markup=False)
