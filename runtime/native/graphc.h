@@ -46,6 +46,9 @@ static void job_work(struct job *j, struct watch *w, void *scratch);
 
 /* Run the job on the caller and the pool. Returns 0 if the pool was busy: then nothing ran. */
 static int pool_run(struct job *j, struct watch *w, void *scratch);
+
+/* Would some thread of a job have to be woken up or started? */
+static int pool_sleeps(int64_t threads);
 static int64_t pool_forks(void);
 
 #endif

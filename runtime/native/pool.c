@@ -113,6 +113,8 @@ static int pool_run(struct job *j, struct watch *w, void *scratch)
     return 1;
 }
 
+static int pool_sleeps(int64_t threads) { return LOAD(pool.sleepers) || pool.started < threads - 1; }
+
 static int64_t pool_forks(void) { return pool.forks; }
 
 /* In a forked child none of the threads exists, and the mutex may be held by one of them. */

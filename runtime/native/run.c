@@ -6,7 +6,8 @@
  *
  * An operand v > 0 is the buffer call[v]; v <= 0 lies at the byte -v of the arena. */
 
-#define PARALLEL_NS 16000   /* less work than this is done before a sleeping thread has woken up */
+#define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
+#define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
 #define GRAB_NS 100000      /* threads take more chunks at once until a grab lasts this long */
 #define POLL_NS 50000000    /* signals are looked for this often */
 
@@ -88,7 +89,13 @@ static void job_work(struct job *j, struct watch *w, void *scratch)
     }
 }
 
-/* `cost` is what a chunk took last time, in nanoseconds, or 0: little work stays on the caller. */
+/* Is it worth sharing? `cost` is what a chunk took last time, in nanoseconds, or 0 when that is not known. */
+static int worth_sharing(const struct job *j, int64_t cost)
+{
+    if (j->threads < 2) return 0;
+    return !cost || cost * j->chunks > (pool_sleeps(j->threads) ? ASLEEP_NS : AWAKE_NS);
+}
+
 static int64_t launch(struct job *j, struct watch *w, int64_t *cost)
 {
     if (j->chunks <= 0) return GC_OK;
@@ -97,8 +104,7 @@ static int64_t launch(struct job *j, struct watch *w, int64_t *cost)
     if (j->chunks == 1) return j->kernel(j->buf, j->arg, 0, 1, memory);
     w->spent = w->ran = 0;
     if (j->threads > j->chunks) j->threads = j->chunks;
-    int worth = j->threads > 1 && (!*cost || *cost * j->chunks > PARALLEL_NS);
-    if (!worth || !pool_run(j, w, memory)) job_work(j, w, memory);
+    if (!worth_sharing(j, *cost) || !pool_run(j, w, memory)) job_work(j, w, memory);
     if (w->ran) *cost = w->spent / w->ran + 1;
     return w->stop ? w->stop : j->bad;
 }
