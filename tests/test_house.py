@@ -21,7 +21,7 @@ LAYERS = [
     {"config", "errors"},
     {"ir"},
     {"reference", "passes", "codegen", "codegen_templates", "runtime"},
-    {"canonical", "build", "plan", "driver"},
+    {"canonical", "build", "report", "driver"},
     {"front"},
     {"nn", "optim"},
     {"cli", "examples"},
