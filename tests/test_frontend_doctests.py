@@ -3,15 +3,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
 
 import numpy as np
 import pytest
 
 import graphc as gc
-import graphc.api
 
-MODULES = ["graphc.tensor"] + [f"graphc.api.{m.name}" for m in pkgutil.iter_modules(graphc.api.__path__)]
+MODULES = ["graphc.tensor"] + [f"graphc.api.{name}" for name in (
+    "elementwise composites creation dtypes indexing info session".split())]
 
 
 @pytest.mark.parametrize("name", MODULES)
