@@ -162,6 +162,11 @@ def test_arithmetic(name, dtype):
     a, b = pairs(dtype)
     with np.errstate(all="ignore"):
         expected = numpy_of(name)(a, b)
+    if name.endswith(("max", "min", "imum")) and dtype.kind == "f":
+        # Which zero is the larger is left open: NumPy's own answer depends on the dtype.
+        expected = expected + dtype.numpy.type(0)
+        agree(getattr(gc, name)(gc.asarray(a), gc.asarray(b)) + 0.0, expected)
+        return
     agree(getattr(gc, name)(gc.asarray(a), gc.asarray(b)), expected, 0)
 
 
