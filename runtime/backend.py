@@ -160,6 +160,15 @@ _instances: dict[str, Backend] = {}
 _lock = threading.RLock()
 
 
+def _after_fork() -> None:
+    """In the child the lock may be held by a thread that does not exist here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def get(name: str) -> Backend:
     """The backend of this name or alias; "gpu" is the best GPU. Raises BackendError if it is unknown or absent."""
     name = ALIASES.get(name, name)

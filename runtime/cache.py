@@ -59,7 +59,7 @@ class Store:
         if not _KEY.fullmatch(key):
             raise ValueError(f"{key!r} cannot be a key of the cache")
         folder = cache_folder()
-        return None if folder is None else folder / self.kind / (key + SUFFIXES[self.kind])
+        return None if folder is None else _subfolder(folder, self.kind) / (key + SUFFIXES[self.kind])
 
     def load(self, key: str) -> bytes | None:
         """The data of a sound entry, else None."""
@@ -135,6 +135,19 @@ def cache_folder() -> Path | None:
     if wanted not in _checked:
         _checked[wanted] = _open_folder(wanted)
     return _checked[wanted]
+
+
+def _subfolder(folder: Path, kind: str) -> Path:
+    """The folder of a kind, under the same rules."""
+    path = folder / kind
+    if path not in _checked:
+        try:
+            state = path.lstat()
+        except OSError:  # it is made when the first entry is written
+            return path
+        _refuse_unsafe(path, state)
+        _checked[path] = path
+    return path
 
 
 def _open_folder(wanted: Path) -> Path | None:

@@ -126,14 +126,10 @@ def _which(name: str) -> str | None:
 
 
 def _examine(command: tuple[str, ...]) -> Compiler:
-    """What is known of a compiler, from the cache or by trying it. The cache knows it by its file and its date."""
-    resolved = os.path.realpath(command[0])
-    state = os.stat(resolved)
-    facts = (ABI, resolved, str(state.st_size), str(state.st_mtime_ns), *command[1:], *STRICT, *OPTIONAL)
-    if command[1:2] == ("-m",):  # the file is Python's; the compiler is in the package
-        facts += (str(importlib.util.find_spec(command[2]).origin),)
-    key = "cc-" + hashlib.blake2b("\0".join(facts).encode(), digest_size=16).hexdigest()
+    """What is known of a compiler, from the cache or by trying it. The cache knows it by its files and their dates."""
     tools = cache.Store("tools")
+    facts = [ABI, *command[1:], *STRICT, *OPTIONAL, *_stamp(command[0]), *_module_stamp(command)]
+    key = "cc-" + hashlib.blake2b("\0".join(facts).encode(), digest_size=16).hexdigest()
     known = tools.load(key)
     if known is None:
         from graphc.runtime.build import interview
@@ -145,6 +141,28 @@ def _examine(command: tuple[str, ...]) -> Compiler:
     if "-lmvec" in libraries:
         flags += ("-DGC_LIBMVEC",)  # kernels then take transcendental functions from the vector library
     return Compiler(command, found["identity"], flags, libraries)
+
+
+def _stamp(path: str) -> list[str]:
+    """A file as it is now; a new version of a compiler is another file."""
+    resolved = os.path.realpath(path)
+    state = os.stat(resolved)
+    return [resolved, str(state.st_size), str(state.st_mtime_ns)]
+
+
+def _module_stamp(command: tuple[str, ...]) -> list[str]:
+    """For `python -m module ...`, where the file is Python's: the module's own, if it belongs to this Python."""
+    if command[1:2] != ("-m",):
+        return []
+    spec = importlib.util.find_spec(command[2]) if command[0] == sys.executable else None
+    if spec is None or spec.origin is None:
+        return [os.urandom(8).hex()]  # nothing tells whether it changed: it is asked in every process
+    return [word for name in ("__init__.py", "zig") for word in _stamp_if_there(spec.origin, name)]
+
+
+def _stamp_if_there(origin: str, name: str) -> list[str]:
+    path = os.path.join(os.path.dirname(origin), name)
+    return _stamp(path) if os.path.exists(path) else []
 
 
 @lru_cache(maxsize=1)

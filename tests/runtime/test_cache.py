@@ -219,6 +219,14 @@ def test_a_folder_that_others_can_write_is_refused(cold, forget, mode):
     run_scale()
 
 
+def test_a_folder_inside_that_others_can_write_is_refused(cold, forget):
+    run_scale()
+    (cold / "kernels").chmod(0o777)
+    forget()
+    with pytest.raises(CacheError, match="others can write"):
+        run_scale()
+
+
 def test_a_folder_in_a_place_where_anyone_can_replace_it_is_refused(tmp_path, monkeypatch, forget):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)

@@ -15,6 +15,8 @@ from graphc.ir.program import KernelSource
 from graphc.runtime import backend, build, cache, compiler
 from graphc.runtime.counters import counters
 
+FULL_PATH = os.environ["PATH"]
+REAL_FIND_SPEC = compiler.importlib.util.find_spec
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
@@ -150,6 +152,29 @@ def test_a_chosen_compiler_that_is_absent_is_an_error_and_not_replaced(cold, mon
     with pytest.raises(NoCompilerError, match="no-such-compiler"):
         compiler.find_compiler()
     assert "no-such-compiler" in backend.status()["cpu"]
+
+
+def test_ziglang_is_the_last_resort(none, monkeypatch, tmp_path, forget):
+    """A package that takes `python -m ziglang cc`, on a machine with no compiler on the PATH."""
+    package = tmp_path / "site" / "ziglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    text = f"import os, sys; os.environ['PATH'] = {FULL_PATH!r}; os.execv({CC!r}, [{CC!r}, *sys.argv[2:]])"
+    (package / "__main__.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setattr(compiler.importlib.util, "find_spec", REAL_FIND_SPEC)
+    forget()
+    assert compiler.find_compiler().command == (sys.executable, "-m", "ziglang", "cc")
+    run_scale()
+
+
+def test_a_chosen_module_of_another_python(cold, monkeypatch, script, forget):
+    """Nothing tells when it changes, so it is asked in every process; it must not fail for that."""
+    path = script(f'shift; shift; exec {CC} "$@"', "python")
+    monkeypatch.setenv("GRAPHC_CC", f"{path} -m anything")
+    forget()
+    run_scale()
 
 
 # -------------------------------------------------------------------------------------------------------------- failing
