@@ -92,7 +92,8 @@ def test_diagonals(offset):
 
 
 EINSUMS = ["ij,jk->ik", "ij,jk", "ij->ji", "ij->", "ii", "ii->i", "i,i", "i,j->ij", "ij,ij->ij", "ij,ij->",
-           "ijk,ikl->ijl", "ijk,jil->kl", "...ij,...jk->...ik", "i...,i...->...", "ij,jk,kl->il", "ij,j->i", "ijj->i", "abc,cd,be->ade",
+           "ijk,ikl->ijl", "ijk,jil->kl", "...ij,...jk->...ik", "i...,i...->...", "ij,jk,kl->il", "ij,j->i", "ijj->i",
+           "abc,cd,be->ade",
            "b...i,bi->b...", "ij,k->", "ikj,ikj->ij", "aabb->ab", "i,i,i->i", "...->..."]
 
 
