@@ -71,7 +71,7 @@ class _Model:
         last = kernel.parallel[-1] if kernel.parallel else None
         if kernel.tiled:
             extent = self.spell.extent(last)
-            limited = _accumulates(kernel.body)
+            limited = _accumulates(kernel.body) or any(type(s) is Local for s in kernel.body)
             self.tile = {"axis": last.name, "start": f"{last.name}_start", "stop": f"{last.name}_stop",
                          "extent": extent, "width": self.width if limited else None}
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel)
@@ -117,10 +117,10 @@ class _Model:
             size = s.extent * _register_bytes(s.dtype)
             self.scratch += -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
             return {"kind": "local", "name": s.name, "type": self.spell.language.register(s.dtype),
-                    "offset": self.spell.arg(offset)}
+                    "offset": str(offset) if self.kernel.tiled else self.spell.arg(offset)}
         if type(s) is Store:
             if s.local is not None:
-                return {"kind": "store", "target": f"{s.local}[{self.spell.index(s.index)}]",
+                return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value)}
             return {"kind": "store", "target": f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]",
                     "value": self.spell.keep(s.value)}

@@ -1,7 +1,7 @@
 """Expressions to text, by the op table and a dialect's table of spellings.
 
-Sizes, strides and offsets become arguments here: an integer of the kernel's indices is literal when it is 0, 1 or -1,
-and otherwise the next `a{k}`, numbered by use and not by value, so that kernels which differ in sizes alone have one
+Sizes, strides and offsets become arguments here: an integer of the kernel's indices is literal when it is 0, 1 or -1
+(or belongs to an axis of at most SHORT elements), and otherwise the next `a{k}`, numbered by use and not by value, so that kernels which differ in sizes alone have one
 source. Scalars of the user's program are `p{k}`, numbered by use as well.
 """
 from __future__ import annotations
@@ -22,6 +22,7 @@ from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, PARAM
 
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
+SHORT = 16      # axes up to this extent are part of the structure: their strides, and offsets into them, are literal
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
 
@@ -62,9 +63,9 @@ class Speller:
 
     # --------------------------------------------------------------------------------------------- integers
 
-    def arg(self, value: int) -> str:
+    def arg(self, value: int, literal: int = 1) -> str:
         """An integer of the kernel: literal when its value is part of the structure, else an argument."""
-        if -1 <= value <= 1:
+        if -literal <= value <= literal:
             return str(value)
         self.args.append(value)
         return f"a{len(self.args) - 1}"
@@ -84,9 +85,9 @@ class Speller:
             elif k == -1:
                 parts.append(f" - {text}")
             else:
-                parts.append(f" + {text} * {self.arg(k)}")
+                parts.append(f" + {text} * {self.arg(k, SHORT)}")
         if index.const or not parts:
-            parts.append(f" + {self.arg(index.const)}")
+            parts.append(f" + {self.arg(index.const, SHORT if self.kernel.unrolled else 1)}")
         text = "".join(parts)
         return text[3:] if text.startswith(" + ") else text[1:]
 
@@ -121,7 +122,7 @@ class Speller:
         if op is LOAD:
             return self._load(node)
         if op is LOCAL:
-            return f"{node.attrs[0]}[{self.index(node.attrs[1])}]"
+            return self.local(node.attrs[0], node.attrs[1])
         return self._operation(node)
 
     def _operation(self, node: Node) -> str:
@@ -148,6 +149,11 @@ class Speller:
             self._need(f"gc_round_{node.dtype}")
             return f"gc_round_{node.dtype}({text})"
         return text
+
+    def local(self, name: str, index: Index) -> str:
+        """An element of a local array; in a tiled kernel it counts from the start of the tile."""
+        start = f" - {self.kernel.parallel[-1].name}_start" if self.kernel.tiled else ""
+        return f"{name}[{self.index(index)}{start}]"
 
     def _need(self, helper: str) -> None:
         self.helpers[helper] = None

@@ -43,7 +43,10 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Scratch array of `extent` elements, private to an iteration of the parallel nest (or to a segment)."""
+    """Scratch array of `extent` elements, private to an iteration of the parallel nest.
+
+    In a tiled kernel it belongs to a segment, and its index counts from the segment's start.
+    """
 
     name: str
     dtype: DType
@@ -92,6 +95,7 @@ class Kernel:
     tiled: bool
     chunk: int
     body: tuple
+    unrolled: bool = False              # holds a short reduction as an expression
 
     @property
     def iterations(self) -> int:

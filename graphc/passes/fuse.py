@@ -217,7 +217,7 @@ class _Builder:
             if reason is None:
                 return group
             self.notes.append(f"{unit.node.op.name} {unit.node.shape} not fused with "
-                              f"{group.anchors[0].op.name} {group.anchors[0].srcs[0].shape}: {reason}")
+                              f"{group.outputs[0].op.name} {group.outputs[0].shape}: {reason}")
         return None
 
     def _refusal(self, unit: Unit, kind: str, group: Group) -> str | None:

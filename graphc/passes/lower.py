@@ -6,7 +6,7 @@ split there and the group is lowered again, so that loops run over the common re
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from graphc.ir import index as ix
@@ -17,13 +17,14 @@ from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes.place import place
 from graphc.passes.read import Reader
-from graphc.passes.scratch import keep_rows
+from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
 TILE = 256                  # columns of a column kernel that are accumulated together
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 ROW_CHUNK = 1 << 13         # elements of a row kernel that one thread takes at a time
 MAX_REFINEMENTS = 8
+BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +74,23 @@ def _lower_group(group: Group, schedule: Schedule) -> LoweredKernel:
         if not wanted:
             break
         factors.update(wanted)
+    if lowering.gathers_columns():
+        lowering = _Lowering(group, schedule, factors, blocked=True)
+        lowering.build()
     return lowering.finish()
 
 
 class _Lowering:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict):
+    def __init__(self, group: Group, schedule: Schedule, factors: dict, blocked: bool = False):
         self.group, self.schedule, self.factors = group, schedule, factors
+        self.block: Loop | None = None          # blocked: the loop over the rows of a block
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(group.anchors)} if group.kind in ("row", "column") else {}
         own = set(group.outputs)
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
                              or (n in schedule.stored and n not in own), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
+        if blocked:
+            i = self._into_blocks()
         self.position = ix.unflatten(i, group.parallel)
         self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
         self.stages: list[Stage] = []
@@ -103,6 +110,27 @@ class _Lowering:
             total = ix.add(total, ix.mul(ix.of(axis), step))
         return axes, total
 
+    def gathers_columns(self) -> bool:
+        """Whether a map reads with a stride along its last axis what does not depend on the axis before it: then it is
+        better to gather a tile of columns once, into scratch, and to use it for many rows."""
+        if self.group.kind != "map" or len(self.axes) < 2 or self.axes[-2].extent < BLOCK // 4:
+            return False
+        row, column = self.axes[-2:]
+        return any(is_strided(index, column) and row not in ix.axes_of(index) for index in self.indices)
+
+    def _into_blocks(self) -> Index:
+        """Split the last axis but one into blocks of rows; the loop over a block's rows lies inside the kernel."""
+        *outer, row, column = self.axes
+        blocks, within = Axis(f"{row.name}b", -(-row.extent // BLOCK)), Axis(f"{row.name}r", BLOCK)
+        self.block = Loop(within, "serial", (), ix.shift(ix.mul(ix.of(blocks), -BLOCK), row.extent))
+        self.axes = (*outer, blocks, column)
+        total = ix.ZERO
+        for axis, step in zip((*outer, row, column), ix.strides(tuple(a.extent for a in (*outer, row, column))),
+                              strict=True):
+            at = ix.add(ix.mul(ix.of(blocks), BLOCK), ix.of(within)) if axis is row else ix.of(axis)
+            total = ix.add(total, ix.mul(at, step))
+        return total
+
     def refinements(self) -> dict[tuple[str, int], tuple[int, ...]]:
         """Splits of spaces that would remove divisions."""
         wanted = {}
@@ -110,6 +138,9 @@ class _Lowering:
         for stage in self.stages:
             if not stage.reduces:
                 spaces["j", prod(a.extent for a in stage.axes)] = stage.axes
+        for stage in self.stages:
+            if stage.reduces:       # the tree of a reduction runs over one axis
+                spaces.pop(("j", stage.axes[0].extent), None)
         for index in self.indices:
             for axis, inner in ix.refinements(index):
                 for key, axes in spaces.items():
@@ -309,6 +340,8 @@ class _Lowering:
             return (Loop(stage.axes[0], "serial", inner),)
         if self.tiled:
             body = (Loop(self.axes[-1], "vector", body),)
+        if self.block is not None and not stage.axes:
+            return (replace(self.block, body=body),)
         if stage.reduces:
             return (Loop(stage.axes[0], "reduce", body, stage.limit),)
         for k, axis in enumerate(reversed(stage.axes)):
@@ -318,7 +351,7 @@ class _Lowering:
     def _chunk(self) -> int:
         """Iterations of the parallel nest that make a chunk: fixed by the sizes, whatever the number of threads."""
         if self.group.kind in ("map", "update"):
-            return MAP_CHUNK
+            return TILE if self.block is not None else MAP_CHUNK
         total = prod(a.extent for a in self.axes)
         work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         if self.tiled:
@@ -329,9 +362,11 @@ class _Lowering:
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
         stages = sorted(self.stages, key=lambda s: (s.depth, not s.reduces))
-        if not self.tiled:
-            keep_rows(stages)
         body: list = []
+        if self.block is not None:
+            body += keep_columns(stages, self.axes[-1], self.block.axis, TILE)
+        elif not self.tiled:
+            keep_rows(stages)
         for stage in stages:
             body += stage.locals
             body += self._loops(stage)
@@ -344,7 +379,7 @@ class _Lowering:
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, chunk=self._chunk(),
-            body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None))
+            body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled)
         return LoweredKernel(kernel, nodes, self.group, self.base)
 
 

@@ -34,6 +34,7 @@ class Reader:
         self.values = values
         self.buffers: dict[Node, int] = {}          # in the order of first use
         self.params: dict[int, DType] = {}          # program parameter -> dtype, in the order of first use
+        self.unrolled = False                       # whether a short reduction became an expression
         self._answers: dict[tuple, Node] = {}
         self._data: dict[Node, str] = {}
 
@@ -106,6 +107,7 @@ class Reader:
 
     def _unrolled(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         """A short reduction as an expression, in the order of its tree (docs/numerics.md)."""
+        self.unrolled = True
         axis, order = node.attrs
         src, carried = node.srcs[0], node.dtype.accumulator
         values = []

@@ -1,6 +1,8 @@
-"""Row scratch: an expensive expression that several stages of a row need is computed once and kept.
+"""Scratch: what several stages of a row, or several rows of a tile, need is computed once and kept.
 
     sum over j of exp(x - m);  y[j] = exp(x - m) / sum     ->     e[j] = exp(x - m), sum over e;  y[j] = e[j] / sum
+
+    y[i, n] = f(x[i], w[n * 16]) for many rows i           ->     c[n] = w[n * 16];  y[i, n] = f(x[i], c[n])
 """
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from math import prod
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOCAL, Accumulate, Local, Store, index_of, operands
+from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 
 ROW_SCRATCH = 1 << 17       # bytes: half of a small L2 cache
@@ -121,3 +123,28 @@ def replace_expr(root: Node, old: Node, new: Node) -> Node:
             done[expr] = rebuild(expr, [done[s] for s in expr.srcs]) if expr.srcs else expr
         stack.pop()
     return done[root]
+
+
+# --------------------------------------------------------------------------------------------------- tiles of columns
+
+def is_strided(index: Index, axis: Axis) -> bool:
+    """Whether neighbours along the axis are not neighbours in memory."""
+    return axis in ix.axes_of(index) and index.coefficient(axis) not in (1, -1)
+
+
+def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:
+    """Gather strided reads that do not depend on the row into local arrays over the tile. Returns the statements."""
+    found: dict[Node, str] = {}
+    for stage in stages:
+        for root in _roots(stage):
+            for expr in _below([root]):
+                if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
+                        and row not in ix.axes_of(expr.attrs[1]):
+                    found.setdefault(expr, f"column{len(found)}")
+    at = ix.of(column)
+    for expr, name in found.items():
+        kept = make(LOCAL, expr.dtype, (), (), (name, at))
+        for stage in stages:
+            stage.body[:] = [_substitute(s, expr, kept) for s in stage.body]
+    gather = tuple(Store(0, at, expr, local=name) for expr, name in found.items())
+    return [*(Local(name, expr.dtype, tile) for expr, name in found.items()), Loop(column, "vector", gather)]
