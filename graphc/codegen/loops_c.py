@@ -170,83 +170,79 @@ class _Model:
     def accumulator(self, s: Accumulate) -> dict:
         how = self.operation(s)
         return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": how.identity,
-                "combine": how.combine.format, "state": ["mean"] if s.op.c == "m2" else [],
+                "combine": how.combine.format, "state": ["mean"] if s.op.c == "m2" else [], "here": self.here(),
                 "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
+
+    def here(self) -> str:
+        """The subscript of this column in an array over the tile."""
+        return f"[{self.tile['axis']} - {self.tile['start']}]" if self.tile else ""
 
     def reduction(self, s: Loop) -> dict:
         inner = s.body[-1] if self.tile and type(s.body[-1]) is Loop else None
         sums = [x for x in (inner.body if inner else s.body) if type(x) is Accumulate]
         order = sums[0].order
         out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": LANES, "tile": self.tile,
+               "exact": all(_is_exact(x) for x in sums), "here": self.here(),
                "accumulators": [self.accumulator(x) for x in sums]}
         if inner is None:
             return self.rows(s, sums, out)
-        here = f"[{self.tile['axis']} - {self.tile['start']}]"
         out["tile"] = {**self.tile, "width": self.width}
-        out["kind"] = "contract" if order == "chain" else "columns"
-        here = "[l]" if order == "chain" else here
-        steps = {x.name: self._column_step(x, s.axis.name, here) for x in sums}
-        out["lets"] = self.statements(s.body[:-1], {})
-        out["body"] = self.statements(inner.body, steps)
+        if order == "chain":
+            out["kind"] = "contract"
+            out["lets"] = self.statements(s.body[:-1], {})
+            out["body"] = self.statements(inner.body, {x.name: self._fma for x in sums})
+        else:
+            out["kind"] = "columns"
+            out["body"] = self.statements((*s.body[:-1], *inner.body), {x.name: self._column_step for x in sums})
         for x in sums:
-            self.spell.arrays[x.name] = f"[{self.tile['axis']} - {self.tile['start']}]"
+            self.spell.arrays[x.name] = self.here()
         return out
 
-    def _column_step(self, x: Accumulate, axis: str, here: str):
-        part = f"{x.name}_part{here}"
+    def _fma(self, s: Accumulate) -> dict:
+        register = self.spell.language.register(s.dtype)
+        self.spell.helpers[f"gc_fma_{register}"] = None
+        part = f"{s.name}_part[l]"
+        return _step(f"{part} = gc_fma_{register}({self.spell.expr(s.value)}, {self.spell.expr(s.other)}, {part})")
 
-        def step(s: Accumulate) -> dict:
-            value = self.spell.expr(s.value)
-            if s.op.kind == CONTRACT:
-                other = self.spell.expr(s.other)
-                register = self.spell.language.register(s.dtype)
-                self.spell.helpers[f"gc_fma_{register}"] = None
-                return {"kind": "accumulate", "step": f"{part} = gc_fma_{register}({value}, {other}, {part})"}
-            add = self.operation(s).combine.format(part, f"({value})" if s.op.c != "m2" else "value")
-            if s.op.c == "m2":
-                rows = f"{s.name}_rows[{axis} - first]{here}"
-                return {"kind": "accumulate", "step": f"{rows} = {value}; {part} = {part} + {rows}"}
-            return {"kind": "accumulate", "step": f"{part} = {add}"}
-        return step
+    def _column_step(self, s: Accumulate) -> dict:
+        value, total = self.spell.expr(s.value), f"{s.name}_sum"
+        if s.op.c == "m2":
+            return _step(f"{s.name}_row[r] = {value}; {total} = {total} + {s.name}_row[r]")
+        return _step(f"{total} = {self.operation(s).combine.format(total, f'({value})')}")
 
     def rows(self, s: Loop, sums: list[Accumulate], out: dict) -> dict:
-        steps = {x.name: self._row_step(x) for x in sums}
         out["kind"] = "rows"
-        if out["chunk"] == 1:
+        if out["chunk"] == 1 and not out["exact"]:
             for a, x in zip(out["accumulators"], sums, strict=True):
                 a["value"] = self.spell.expr(x.value)
             out["lets"] = self.statements(tuple(x for x in s.body if type(x) is not Accumulate), {})
             out["body"] = []
             return out
         out["lets"] = []
-        out["body"] = self.statements(s.body, steps)
+        out["body"] = self.statements(s.body, {x.name: self._row_step for x in sums})
         for a, x in zip(out["accumulators"], sums, strict=True):
             if a["state"]:
                 again = tuple(y for y in s.body if type(y) is Let or y is x)
-                a["again"] = self.statements(again, {x.name: self._deviation_step})
+                a["again"] = {"axis": out["axis"], "lanes": LANES, "accumulators": [{**a, "identity": "0"}],
+                              "body": self.statements(again, {x.name: self._deviation_step})}
         return out
 
-    def _row_step(self, x: Accumulate):
-        def step(s: Accumulate) -> dict:
-            lane = f"{s.name}_lane[l]"
-            value = self.spell.expr(s.value)
-            return {"kind": "accumulate", "step": f"{lane} = {self.operation(s).combine.format(lane, f'({value})')}"}
-        return step
+    def _row_step(self, s: Accumulate) -> dict:
+        lane, value = f"{s.name}_lane[l]", self.spell.expr(s.value)
+        return _step(f"{lane} = {self.operation(s).combine.format(lane, f'({value})')}")
 
     def _deviation_step(self, s: Accumulate) -> dict:
         lane, register = f"{s.name}_lane[l]", self.spell.language.register(s.dtype)
-        value = self.spell.expr(s.value)
-        return {"kind": "accumulate",
-                "step": f"const {register} d = ({value}) - {s.name}_mean_part; {lane} = {lane} + d * d"}
+        return _step(f"const {register} d = ({self.spell.expr(s.value)}) - {s.name}_mean_part; {lane} = {lane} + d * d")
 
     def scan(self, s: Loop, running: list[Accumulate]) -> dict:
-        here = f"[{self.tile['axis']} - {self.tile['start']}]" if self.tile else ""
+        here = self.here()
         for x in running:
             self.spell.arrays[x.name] = here
 
         def step(a: Accumulate) -> dict:
             text = self.operation(a).combine.format(a.name + here, f"({self.spell.expr(a.value)})")
-            return {"kind": "accumulate", "step": f"{a.name}{here} = {text}"}
+            return _step(f"{a.name}{here} = {text}")
         accumulators = []
         for x in running:
             a = self.accumulator(x)
@@ -255,6 +251,15 @@ class _Model:
             accumulators.append(a)
         return {"kind": "scan", "axis": s.axis.name, "stop": self.stop(s), "tile": self.tile,
                 "accumulators": accumulators, "body": self.statements(s.body, {x.name: step for x in running})}
+
+
+def _step(text: str) -> dict:
+    return {"kind": "accumulate", "step": text}
+
+
+def _is_exact(s: Accumulate) -> bool:
+    """Whether the result depends on no order: maxima and minima, and what integers are summed to."""
+    return s.op in (MAX, MIN) or s.dtype.kind in "biu"
 
 
 def _scans(loop: Loop) -> list[Accumulate]:
