@@ -1,0 +1,124 @@
+/* What the machine can do: bytes per second and multiply-adds per second, on a number of threads.
+   Each function runs its loop on `threads` threads at once, `repeats` times, and returns the seconds of the best. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__AVX512F__)
+#define WIDTH 64
+#elif defined(__AVX__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+typedef float vec __attribute__((vector_size(WIDTH)));
+
+typedef struct {
+    void (*loop)(void *part);
+    const float *b, *c;
+    float *a;
+    int64_t count;                      /* floats of this thread, or iterations */
+    int repeats;
+    pthread_barrier_t *barrier;
+    double *best;                       /* written by thread 0 */
+    int number;
+    uint64_t sink;
+} part;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void read_loop(void *p) {
+    part *q = p;
+    const uint64_t *x = (const uint64_t *)q->b;
+    uint64_t sum = 0;                   /* of integers, which the compiler may reorder */
+    for (int64_t i = 0; i < q->count / 2; i++) sum += x[i];
+    q->sink += sum;
+}
+
+static void triad_loop(void *p) {
+    part *q = p;
+    float *restrict a = q->a;
+    const float *restrict b = q->b, *restrict c = q->c;
+    for (int64_t i = 0; i < q->count; i++) a[i] = b[i] + 0.5f * c[i];
+}
+
+static void fma_loop(void *p) {
+    part *q = p;
+    vec x0 = {0}, x1 = x0, x2 = x0, x3 = x0, x4 = x0, x5 = x0, x6 = x0, x7 = x0, x8 = x0, x9 = x0;
+    vec m = x0 + 0.999f, k = x0 + 1e-3f;
+    for (int64_t i = 0; i < q->count; i++) {
+        x0 = x0 * m + k; x1 = x1 * m + k; x2 = x2 * m + k; x3 = x3 * m + k; x4 = x4 * m + k;
+        x5 = x5 * m + k; x6 = x6 * m + k; x7 = x7 * m + k; x8 = x8 * m + k; x9 = x9 * m + k;
+    }
+    vec sum = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9;
+    q->sink += (uint64_t)sum[0];
+}
+
+static void *thread(void *p) {
+    part *q = p;
+    for (int i = 0; i < q->repeats; i++) {
+        pthread_barrier_wait(q->barrier);
+        double start = now();
+        q->loop(q);
+        pthread_barrier_wait(q->barrier);
+        double seconds = now() - start;
+        if (q->number == 0 && seconds < *q->best) *q->best = seconds;
+    }
+    return NULL;
+}
+
+static double run(void (*loop)(void *), float *a, const float *b, const float *c, int64_t count, int threads,
+                  int repeats) {
+    pthread_t ids[256];
+    part parts[256];
+    pthread_barrier_t barrier;
+    double best = 1e30;
+    int started = 0;
+    if (threads > 256) threads = 256;
+    pthread_barrier_init(&barrier, NULL, threads);
+    for (int i = 0; i < threads; i++) {
+        int64_t begin = a || b ? count / threads * i : 0;
+        parts[i] = (part){loop, b ? b + begin : b, c ? c + begin : c, a ? a + begin : a,
+                          a || b ? count / threads : count, repeats, &barrier, &best, i, 0};
+        started += pthread_create(&ids[i], NULL, thread, &parts[i]) == 0;
+    }
+    if (started < threads) return -1;   /* the others wait for ever; the caller gives up */
+    for (int i = 0; i < threads; i++) pthread_join(ids[i], NULL);
+    volatile uint64_t sink = 0;
+    for (int i = 0; i < threads; i++) sink += parts[i].sink;
+    pthread_barrier_destroy(&barrier);
+    return best;
+}
+
+/* bytes per second over a working set of so many bytes */
+double read_bandwidth(int64_t bytes, int threads, int repeats) {
+    int64_t count = bytes / 4 / 128 * 128;
+    float *b = aligned_alloc(64, count * 4);
+    if (!b) return -1;
+    for (int64_t i = 0; i < count; i++) b[i] = 1;
+    double seconds = run(read_loop, NULL, b, NULL, count, threads, repeats);
+    free(b);
+    return count * 4.0 / seconds;
+}
+
+double triad_bandwidth(int64_t bytes, int threads, int repeats) {
+    int64_t count = bytes / 12 / 128 * 128;
+    float *a = aligned_alloc(64, count * 12);
+    if (!a) return -1;
+    for (int64_t i = 0; i < 3 * count; i++) a[i] = 1;
+    double seconds = run(triad_loop, a, a + count, a + 2 * count, count, threads, repeats);
+    free(a);
+    return count * 12.0 / seconds;
+}
+
+/* float32 operations per second; a multiply-add is two */
+double fma_peak(int threads, int repeats) {
+    int64_t count = 2000000;
+    double seconds = run(fma_loop, NULL, NULL, NULL, count, threads, repeats);
+    return count * 10.0 * (WIDTH / 4) * 2 * threads / seconds;
+}

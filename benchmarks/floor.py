@@ -1,0 +1,71 @@
+"""The floor: the time below which no implementation can be, from what this machine was measured to do in this run.
+
+Bandwidth is measured with as many bytes as the work moves, because a large cache lifts what fits into it: by reading
+alone where a work writes little, else by the triad a = b + s * c.
+"""
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.works import Cost
+
+SOURCE = Path(__file__).with_name("floor.c")
+SIGNATURES = """
+double read_bandwidth(int64_t bytes, int threads, int repeats);
+double triad_bandwidth(int64_t bytes, int threads, int repeats);
+double fma_peak(int threads, int repeats);
+"""
+SMALLEST, LARGEST = 1 << 20, 1 << 28    # bytes: below, starting the threads is what would be measured
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread")
+
+
+@dataclass
+class Machine:
+    """Measures on demand, and keeps the best of what it has seen."""
+
+    threads: int
+    native: Any
+    bandwidths: dict[tuple[str, int], float] = field(default_factory=dict)
+    flops: float = 0.0
+
+    def bandwidth(self, kind: str, nbytes: int) -> float:
+        """Bytes per second of "read" or "triad" over a working set of so many bytes."""
+        size = min(max(nbytes, SMALLEST), LARGEST)
+        measured = getattr(self.native, f"{kind}_bandwidth")(size, self.threads, 3 + (1 << 26) // size)
+        best = max(measured, self.bandwidths.get((kind, size), 0.0))
+        self.bandwidths[kind, size] = best
+        return best
+
+    def peak(self) -> float:
+        """float32 operations per second, a multiply-add counting as two."""
+        self.flops = max(self.flops, self.native.fma_peak(self.threads, 5))
+        return self.flops
+
+    def seconds(self, cost: Cost) -> tuple[float, str]:
+        """The floor of a work, and whether "memory" or "flops" is what bounds it."""
+        kind = "read" if cost.writes < 0.1 * cost.reads else "triad"
+        memory = cost.bytes / self.bandwidth(kind, cost.bytes)
+        return max((memory, "memory"), (cost.flops / self.peak(), "flops"))
+
+
+def measure(threads: int) -> Machine | None:
+    """The machine, or None where no C compiler is found."""
+    import cffi
+
+    from graphc.errors import NoCompilerError
+    from graphc.runtime.compiler import find_compiler
+
+    try:
+        command = find_compiler().command
+    except NoCompilerError:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "floor.so"
+        subprocess.run([*command, *FLAGS, str(SOURCE), "-o", str(library)], check=True)
+        ffi = cffi.FFI()
+        ffi.cdef(SIGNATURES)
+        return Machine(threads, ffi.dlopen(str(library)))

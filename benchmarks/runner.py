@@ -1,0 +1,194 @@
+"""Rounds: each peer in its own process, one running while the others wait, in a new order each round.
+
+A work is loaded by every peer, its answers are checked against NumPy in float64, and only then is it timed.
+"""
+from __future__ import annotations
+
+import json
+import os
+import random
+import selectors
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from benchmarks import floor, peers, works
+from benchmarks.worker import make_inputs
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 600.0    # seconds for one reply; torch.compile takes the longest
+PAUSE = 0.01        # seconds between peers, in which the threads of the last go to sleep
+
+
+@dataclass
+class Row:
+    """One work: seconds per call of each peer, and what graphc compiled for it."""
+
+    name: str
+    title: str
+    floor: float | None = None              # seconds
+    bound: str = ""                         # by "memory" or "flops"
+    rounds: dict[str, list[float]] = field(default_factory=dict)    # peer: median seconds of each round
+    fastest: dict[str, float] = field(default_factory=dict)         # peer: the quickest batch of all rounds
+    failed: dict[str, str] = field(default_factory=dict)            # peer: why it has no time
+    compiled: dict = field(default_factory=dict)
+
+    def medians(self) -> dict[str, float]:
+        return {peer: statistics.median(times) for peer, times in self.rounds.items() if times}
+
+
+class WorkerError(Exception):
+    """A peer's process failed, or its answer was wrong."""
+
+
+class Worker:
+    """The parent's end of one peer's process; started at the first request and again after a failure."""
+
+    def __init__(self, peer: str, threads: int, cache: str):
+        self.peer = peer
+        self.threads = threads
+        self.environment = os.environ | peers.thread_environment(threads) | {
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+            "GRAPHC_CACHE_DIR": cache,
+        }
+        self.process: subprocess.Popen | None = None
+
+    def ask(self, **request) -> dict:
+        """The reply. Raises WorkerError with the peer's own words."""
+        process = self._running()
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            with selectors.DefaultSelector() as selector:
+                selector.register(process.stdout, selectors.EVENT_READ)
+                line = process.stdout.readline() if selector.select(PATIENCE) else None
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            code = process.poll()
+            self.close()
+            raise WorkerError("no answer in time" if line is None else f"the process ended ({code})")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise WorkerError(reply["error"])
+        return reply
+
+    def _running(self) -> subprocess.Popen:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.worker", self.peer], cwd=ROOT, env=self.environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1,
+            )  # fmt: skip
+            if hasattr(os, "sched_setaffinity"):    # the one way to tell JAX how many threads to use
+                allowed = sorted(os.sched_getaffinity(0))[: self.threads]
+                os.sched_setaffinity(self.process.pid, allowed)
+        return self.process
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process = None
+
+
+# -------------------------------------------------------------------------------------------------------- the answers
+
+
+def reference(work: ModuleType, size: Sequence[int]) -> np.ndarray:
+    """The work's formula in NumPy and float64."""
+    inputs = (a.astype(np.float64) if a.dtype == np.float32 else a for a in make_inputs(work, size))
+    with np.errstate(all="ignore"):
+        return np.asarray(peers.formula(work, "numpy")(np, *inputs))
+
+
+def disagreement(work: ModuleType, answer: np.ndarray, expected: np.ndarray) -> str | None:
+    """What is wrong with an answer, or None."""
+    if answer.shape != expected.shape:
+        return f"shape {answer.shape} in the place of {expected.shape}"
+    rtol, atol = getattr(work, "RTOL", 1e-4), getattr(work, "ATOL", 1e-6)
+    wrong = ~np.isclose(answer, expected, rtol, atol)
+    if wrong.mean() <= getattr(work, "MISMATCH", 0.0):
+        return None
+    where = tuple(np.argwhere(wrong)[0])
+    return f"{wrong.sum()} of {wrong.size} elements are wrong, the first {answer[where]} and not {expected[where]}"
+
+
+# --------------------------------------------------------------------------------------------------------- the rounds
+
+
+class Run:
+    """The peers' processes and the machine; `with Run(...) as run: row = run.measure("softmax")`."""
+
+    def __init__(self, names: Sequence[str], threads: int, rounds: int = 15, small: bool = False,
+                 seconds: float = 0.05, tell: Callable[[str], None] = lambda text: None):
+        self.scratch = tempfile.TemporaryDirectory(prefix="graphc-benchmarks-")
+        self.workers = {name: Worker(name, threads, self.scratch.name + "/cache") for name in names}
+        self.rounds, self.small, self.seconds, self.tell = rounds, small, seconds, tell
+        self.machine = floor.measure(threads)
+        self.order = random.Random(1)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        for worker in self.workers.values():
+            worker.close()
+        self.scratch.cleanup()
+
+    def measure(self, name: str) -> Row:
+        work = works.load(name)
+        size = work.SMALL if self.small else work.SIZE
+        row = Row(name, work.TITLE + (" (tiny)" if self.small else ""))
+        self._load(work, size, row)
+        for number in range(self.rounds):
+            self.tell(f"{row.title}: round {number + 1} of {self.rounds}")
+            if self.machine:
+                seconds, bound = self.machine.seconds(work.cost(*size))
+                if row.floor is None or seconds < row.floor:
+                    row.floor, row.bound = seconds, bound
+            for peer in self.order.sample(list(row.rounds), len(row.rounds)):
+                self._round(row, peer)
+        for peer in row.rounds:
+            self.workers[peer].ask(do="drop")
+        return row
+
+    def _load(self, work: ModuleType, size: Sequence[int], row: Row) -> None:
+        """Load the work in each peer that has a formula for it, and check the answers."""
+        expected = reference(work, size)
+        answer = Path(self.scratch.name) / "answer.npy"
+        for peer, worker in self.workers.items():
+            if peers.formula(work, peer) is None:
+                continue
+            self.tell(f"{row.title}: {peers.title(peer)} compiles")
+            try:
+                facts = worker.ask(do="load", work=row.name, size=list(size), answer=str(answer))
+                wrong = disagreement(work, np.load(answer), expected)
+                if wrong:
+                    raise WorkerError(wrong)
+            except WorkerError as error:
+                row.failed[peer] = str(error)
+                continue
+            row.rounds[peer] = []
+            if peer == peers.OURS:
+                row.compiled = facts
+
+    def _round(self, row: Row, peer: str) -> None:
+        time.sleep(PAUSE)
+        try:
+            times = self.workers[peer].ask(do="run", seconds=self.seconds)["times"]
+        except WorkerError as error:
+            row.failed[peer] = str(error)
+            del row.rounds[peer]
+            return
+        row.rounds[peer].append(statistics.median(times))
+        row.fastest[peer] = min(row.fastest.get(peer, times[0]), *times)

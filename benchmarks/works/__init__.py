@@ -1,0 +1,55 @@
+"""The works, in the order of the table. A work is one module of this folder with these names:
+
+    TITLE       its row in the table
+    SIZE        arguments of inputs() and cost(); SMALL: tiny ones, to try the runner
+    inputs(random, *size)     a tuple of NumPy arrays from a numpy.random.Generator
+    cost(*size)               Cost(reads, writes, flops): bytes that must move and operations that must happen
+    array(xp, *inputs)        the formula for NumPy, JAX and graphc, whose namespace is `xp`
+    torch(torch, *inputs)     the same as a user of PyTorch writes it; also given to torch.compile
+
+and, where they apply,
+
+    numpy, jax, graphc, numexpr   in the place of array() for that peer, with the same arguments
+    numba(numba)                  returns the compiled function
+    RTOL, ATOL                    how far an answer may be from the float64 reference (1e-4 and 1e-6)
+    MISMATCH                      the share of elements that may be further (0)
+"""
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+# Fused loops: the ten rows of which the geometric mean is taken.
+TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance", "norm", "pairwise",
+       "cross_entropy", "laplacian")  # fmt: skip
+MORE = ("gemm_256", "gemm_1024", "gelu_mlp", "attention", "three_ops", "tanh_mlp")
+ALL = TEN + MORE
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What no implementation can avoid. An exp, log, erf or tanh counts as 20 flops, a polynomial of degree ten."""
+
+    reads: int          # bytes
+    writes: int         # bytes
+    flops: float = 0.0
+
+    @property
+    def bytes(self) -> int:
+        return self.reads + self.writes
+
+
+def load(name: str) -> ModuleType:
+    """The module of a work. Raises ValueError, which lists the works, for an unknown name."""
+    if name not in ALL:
+        raise ValueError(f"no work {name!r}; there are {', '.join(ALL)}")
+    return importlib.import_module(f"benchmarks.works.{name}")
+
+
+def erf(xp: ModuleType):
+    """The erf of a namespace: NumPy has it in SciPy and JAX in jax.scipy."""
+    if hasattr(xp, "erf"):
+        return xp.erf
+    home = {"numpy": "scipy.special", "jax.numpy": "jax.scipy.special"}[xp.__name__]
+    return importlib.import_module(home).erf
