@@ -216,9 +216,33 @@ def private_folder() -> Path:
     if _private is None or _private[0] != os.getpid() or not _private[1].is_dir():  # a forked child has its own
         import tempfile
 
-        _private = (os.getpid(), Path(tempfile.mkdtemp(prefix="graphc-")))
+        _sweep(Path(tempfile.gettempdir()))
+        _private = (os.getpid(), Path(tempfile.mkdtemp(prefix=f"graphc-{os.getpid()}-")))
         atexit.register(_remove_private, *_private)
     return _private[1]
+
+
+def _sweep(place: Path) -> None:
+    """Remove the private folders of processes that were killed. An hour's grace is for processes of other containers,
+    whose numbers mean nothing here."""
+    import shutil
+
+    for path in place.glob("graphc-[0-9]*-*"):
+        with suppress(OSError):  # removed by another process since, or not ours to remove
+            owner = int(path.name.split("-")[1])
+            state = path.lstat()
+            if state.st_uid == os.geteuid() and time.time() - state.st_mtime > STALE_AFTER and not _lives(owner):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 _numbers = iter(range(1 << 62))

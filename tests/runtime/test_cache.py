@@ -356,6 +356,22 @@ def test_the_private_folder_goes_with_the_process(cold, python):
     assert not os.path.exists(output(python(text)).strip())
 
 
+def test_private_folders_of_killed_processes_are_swept(tmp_path):
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    old = (time.time() - 2 * cache.STALE_AFTER,) * 2
+    for name in (f"graphc-{dead}-old", f"graphc-{dead}-young", f"graphc-{os.getpid()}-mine", "graphc-failed-x"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.c").write_text("")
+        if not name.endswith("young"):
+            os.utime(tmp_path / name, old)
+    cache._sweep(tmp_path)
+    assert not (tmp_path / f"graphc-{dead}-old").exists()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_a_forked_child_has_its_own_private_folder_and_leaves_the_parents(cold):
     run_scale()
     mine = cache.private_folder()
