@@ -21,7 +21,8 @@ CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
 TILE, CONTRACT_TILE = 256, 64
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
-TYPES = {"float": ("float", "f"), "double": ("double", "")}
+# C type -> its real type and the suffix of libm
+TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
 
 def render(kernel: Kernel, environment) -> Rendered:
@@ -149,8 +150,9 @@ class _Model:
         register = self.spell.language.register(s.dtype)
         if s.op.c == "add" or s.op.c == "m2" or s.op.kind == CONTRACT:
             # -0.0 is what adding to changes nothing
-            return _Operation("-0.0f" if register == "float" else "-0.0" if s.dtype.kind == "f" else "0",
-                              self._binary(ADD, s.dtype))
+            zero = {"float": "-0.0f", "double": "-0.0", "cfloat": "__builtin_complex(-0.0f, -0.0f)",
+                    "cdouble": "__builtin_complex(-0.0, -0.0)"}.get(register, "0")
+            return _Operation(zero, self._binary(ADD, s.dtype))
         if s.op is PROD:
             return _Operation("1", self._binary(MUL, s.dtype))
         name = MAXIMUM if s.op is MAX else MINIMUM
@@ -303,6 +305,7 @@ def _extreme(dtype: DType, maximum: bool) -> str:
 def _helpers(environment, spell: Speller) -> list[str]:
     """The text of every helper that the kernel uses, each once."""
     module = environment.get_template("c/helpers.c.j2").module
+    numbers = environment.get_template("c/complex.c.j2").module
     texts: dict[str, None] = {}
     vector_math = False
     for name in spell.helpers:
@@ -318,7 +321,7 @@ def _helpers(environment, spell: Speller) -> list[str]:
             target, source = _two_types(stem.removeprefix("bitcast_"))
             text = module.bitcast(target, source)
         else:
-            text, math = _typed(module, stem)
+            text, math = _typed(module, numbers, stem)
             vector_math = vector_math or math
         texts[text.strip()] = None
     if vector_math:
@@ -326,14 +329,18 @@ def _helpers(environment, spell: Speller) -> list[str]:
     return list(texts)
 
 
-def _typed(module, stem: str) -> tuple[str, bool]:
-    """A helper for one C type, and whether it is a transcendental function."""
-    for c_type in ("_Complex float", "_Complex double", "float", "double"):
-        if stem.endswith("_" + c_type):
-            name, (t, f) = stem.removesuffix("_" + c_type), TYPES.get(c_type, (c_type, ""))
-            if hasattr(module, name):
-                return getattr(module, name)(t, t, f), False
-            return module.math(name, t, f, 2 if name in MATH_TWO else 1), True
+def _typed(module, numbers, stem: str) -> tuple[str, bool]:
+    """A helper for one C type, and whether it is a transcendental function. `numbers`: the complex helpers."""
+    for c_type, (real, f) in TYPES.items():
+        if not stem.endswith("_" + c_type):
+            continue
+        name = stem.removesuffix("_" + c_type)
+        for templates in (numbers, module) if c_type != real or name == "cabs" else (module,):
+            if hasattr(templates, name):
+                return getattr(templates, name)(c_type, real, f), False
+        if c_type != real:
+            return numbers.library(name, c_type, real, f, 2 if name == "cpow" else 1), False
+        return module.math(name, c_type, f, 2 if name in MATH_TWO else 1), True
     name, _, c_type = stem.rpartition("_int") if "_int" in stem else stem.rpartition("_uint")
     c_type = ("int" if "_int" in stem else "uint") + c_type
     return getattr(module, name)(c_type, unsigned(c_type), None), False
