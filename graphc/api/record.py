@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from graphc import driver
+from graphc.api.laziness import SHORTEST, check_depth
 from graphc.errors import AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -30,6 +31,8 @@ def wrap(node: Node) -> Tensor:
     """A new handle on a node."""
     tensor = _blank(Tensor)
     tensor.node = node
+    if node.depth >= SHORTEST:
+        check_depth(node)
     return tensor
 
 
@@ -189,7 +192,9 @@ def binary(op: Op, a, b, name: str) -> Tensor:
     if nb.device is not device and nb.device is not None:
         device = nb.device if device is None else common_device(name, na, nb)
     tensor = _blank(Tensor)  # as `wrap`, without its call
-    tensor.node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
+    tensor.node = node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
+    if node.depth >= SHORTEST:
+        check_depth(node)
     return tensor
 
 
