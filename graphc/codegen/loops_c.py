@@ -18,7 +18,6 @@ from graphc.ir.program import KernelSource
 
 LANES = 64          # partial results of a chunk of an inner reduction
 CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
-TILE, CONTRACT_TILE = 256, 64
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
 # C type -> its real type and the suffix of libm
@@ -66,15 +65,13 @@ class _Model:
         self.kernel = kernel
         self.spell = Speller(dialect("c"), kernel)
         self.scratch = 0
-        contracts = _has_contraction(kernel.body)
-        self.width = CONTRACT_TILE if contracts else TILE
+        self.width = kernel.width
         self.tile = None
         last = kernel.parallel[-1] if kernel.parallel else None
         if kernel.tiled:
             extent = self.spell.extent(last)
-            limited = _accumulates(kernel.body) or any(type(s) is Local for s in kernel.body)
             self.tile = {"axis": last.name, "start": f"{last.name}_start", "stop": f"{last.name}_stop",
-                         "extent": extent, "width": self.width if limited else None}
+                         "extent": extent, "width": self.width}
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel)
 
     def axes(self) -> list[dict]:
@@ -272,15 +269,6 @@ def _scans(loop: Loop) -> list[Accumulate]:
         elif type(s) is Loop:
             found += _scans(s)
     return found
-
-
-def _accumulates(body: tuple) -> bool:
-    return any(type(s) is Accumulate or (type(s) is Loop and _accumulates(s.body)) for s in body)
-
-
-def _has_contraction(body: tuple) -> bool:
-    return any((type(s) is Accumulate and s.op.kind == CONTRACT) or (type(s) is Loop and _has_contraction(s.body))
-               for s in body)
 
 
 def _register_bytes(dtype: DType) -> int:

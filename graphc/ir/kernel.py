@@ -93,6 +93,7 @@ class Kernel:
     params: tuple[tuple[int, DType], ...]   # scalar arguments: the program's parameter number and its dtype
     parallel: tuple[Axis, ...]
     tiled: bool
+    width: int | None                   # tiled: the longest segment; None where any length will do
     chunk: int
     body: tuple
     unrolled: bool = False              # holds a short reduction as an expression

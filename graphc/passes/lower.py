@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands)
@@ -20,7 +21,8 @@ from graphc.passes.read import Reader
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
-TILE = 256                  # columns of a column kernel that are accumulated together
+COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
+GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 ROW_CHUNK = 1 << 13         # elements of a row kernel that one thread takes at a time
 MAX_REFINEMENTS = 8
@@ -93,11 +95,20 @@ class _Lowering:
             i = self._into_blocks()
         self.position = ix.unflatten(i, group.parallel)
         self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
+        self.width = self._width() if self.tiled else None
         self.stages: list[Stage] = []
         self.depths: dict[str, int] = {}
         self.indices: set[Index] = set()        # all that were used, to find refinements
         self.written: dict[Node, int] = {}      # stored node -> position among the outputs
         self.base: Node | None = None
+
+    def _width(self) -> int | None:
+        """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
+        if self.block is not None:
+            return GATHERED
+        if any(a.op.kind == CONTRACT for a in self.group.anchors):
+            return CONTRACT_TILE
+        return COLUMNS if self.group.kind in ("column", "scan") else None
 
     # ------------------------------------------------------------------------------------------------ spaces
 
@@ -349,14 +360,15 @@ class _Lowering:
         return body
 
     def _chunk(self) -> int:
-        """Iterations of the parallel nest that make a chunk: fixed by the sizes, whatever the number of threads."""
-        if self.group.kind in ("map", "update"):
-            return TILE if self.block is not None else MAP_CHUNK
+        """Iterations of the parallel nest that make a chunk. No result depends on it."""
+        if self.tiled and self.width is None:
+            return MAP_CHUNK
         total = prod(a.extent for a in self.axes)
-        work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
+        if self.width == COLUMNS:       # a column's result does not depend on the tile: one for each thread
+            return max(64, min(COLUMNS, -(-total // settings.num_threads)))
         if self.tiled:
-            contracts = any(a.op.kind == CONTRACT for a in self.group.anchors)
-            return CONTRACT_TILE if contracts else min(TILE, max(8, self.axes[-1].extent))
+            return self.width
+        work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
 
     def finish(self) -> LoweredKernel:
@@ -364,7 +376,7 @@ class _Lowering:
         stages = sorted(self.stages, key=lambda s: (s.depth, not s.reduces))
         body: list = []
         if self.block is not None:
-            body += keep_columns(stages, self.axes[-1], self.block.axis, TILE)
+            body += keep_columns(stages, self.axes[-1], self.block.axis, GATHERED)
         elif not self.tiled:
             keep_rows(stages)
         for stage in stages:
@@ -378,7 +390,7 @@ class _Lowering:
             buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
-            parallel=parallel, tiled=self.tiled, chunk=self._chunk(),
+            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chunk(),
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled)
         return LoweredKernel(kernel, nodes, self.group, self.base)
 
