@@ -2,7 +2,7 @@
 
 Leaves are numbered in the order in which they are reached, scalars become parameters, numbered by use and not by value
 (lr=0.01 beside wd=0.01 is the same program as lr=0.02 beside wd=0.01). A few values are part of the structure, because
-simplification looks at them: 0, 1, -1, 2, infinities, booleans, complex numbers, and small exponents.
+simplification looks at them: see `node._is_structural`, and small exponents.
 """
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from graphc.ir.node import Node, const_value, const_words, make
 from graphc.ir.ops import BUFFER, CONST, PARAM, POW
 
-LITERALS = (0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"))
 EXPONENTS = tuple(float(k) for k in range(-4, 9))
-_literal: dict[tuple, bool] = {}        # (dtype, bits) -> decided before
 
 
 @dataclass(eq=False, slots=True)
@@ -34,72 +32,57 @@ class Graph:
     roots: Sequence[Node]
 
 
-def _is_literal(node: Node) -> bool:
-    key = (node.dtype, node.attrs[0])
-    known = _literal.get(key)
-    if known is None:
-        kind = node.dtype.kind
-        if kind in "bc":
-            known = True
-        else:
-            value = float(const_value(node))
-            known = value in LITERALS or value != value
-        if len(_literal) > 4096:
-            _literal.clear()
-        _literal[key] = known
-    return known
-
-
 def canonicalize(roots: Sequence[Node]) -> Graph:
-    """Walk the graph once; iterative."""
+    """Walk the graph once; iterative. This runs for every realize, so it is written for speed."""
     number: dict[Node, int] = {}
     entries: list[tuple] = []
     leaves: list[Node] = []
     params: list[int] = []
     order: list[Node] = []
-    for root in roots:
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in number:
-                stack.pop()
-                continue
-            if node.value is not None:
-                stack.pop()
-                number[node] = len(order)
-                order.append(node)
-                entries.append((BUFFER, node.dtype, node.shape))
-                leaves.append(node)
-                continue
-            srcs = node.srcs
-            waiting = False
-            for src in reversed(srcs):
-                if src not in number and (src.op is not CONST or _is_literal(src)):
-                    stack.append(src)
-                    waiting = True
-            if waiting:
-                continue
+    device = None
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if node in number:
             stack.pop()
-            ids = []
-            for position, src in enumerate(srcs):
-                if src.op is CONST and src not in number and not _exponent(node, position, src):
-                    ids.append(-1)
-                    params.append(const_words(src))
-                elif src not in number:
-                    ids.append(src.attrs)
-                else:
-                    ids.append(number[src])
+            continue
+        if device is None:
+            device = node.device
+        if node.value is not None:
+            stack.pop()
             number[node] = len(order)
             order.append(node)
-            entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
-    device = next((n.device for n in order if n.device is not None), None)
-    key = (device, tuple([number[r] for r in roots]), tuple(entries))
-    return Graph(key, leaves, params, order, roots)
+            entries.append((BUFFER, node.dtype, node.shape))
+            leaves.append(node)
+            continue
+        srcs = node.srcs
+        height = len(stack)
+        for src in srcs:
+            if src not in number and (src.op is not CONST or src.attrs[1]):
+                stack.append(src)
+        if len(stack) != height:
+            stack[height:] = stack[:height - 1:-1]      # the first source first
+            continue
+        stack.pop()
+        ids = []
+        for src in srcs:
+            known = number.get(src)
+            if known is not None:
+                ids.append(known)
+            elif node.op is POW and _exponent(src):
+                ids.append(src.attrs)
+            else:
+                ids.append(-1)
+                params.append(const_words(src))
+        number[node] = len(order)
+        order.append(node)
+        entries.append((node.op, node.dtype, node.shape, node.attrs, tuple(ids)))
+    return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots)
 
 
-def _exponent(node: Node, position: int, src: Node) -> bool:
-    """Small exponents are literal: powers of them become products."""
-    return node.op is POW and position == 1 and float(const_value(src)) in EXPONENTS
+def _exponent(src: Node) -> bool:
+    """Small exponents are structural: powers of them become products."""
+    return float(const_value(src)) in EXPONENTS
 
 
 def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
@@ -113,10 +96,10 @@ def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]
             leaves.append(new[node])
             continue
         srcs = []
-        for position, src in enumerate(node.srcs):
+        for src in node.srcs:
             if src in new:
                 srcs.append(new[src])
-            elif _exponent(node, position, src):
+            elif node.op is POW and _exponent(src):
                 srcs.append(src)
             else:
                 srcs.append(make(PARAM, src.dtype, (), (), (count,)))

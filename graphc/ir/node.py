@@ -126,13 +126,21 @@ def const(value, dtype: DType, site: object = None) -> Node:
         node = _consts.get((dtype, value))
         if node is not None:
             return node
-    bits = np.asarray(value).astype(dtype.numpy).tobytes()
-    node = make(CONST, dtype, (), (), (bits,), site=site)
+    exact = np.asarray(value).astype(dtype.numpy)
+    node = make(CONST, dtype, (), (), (exact.tobytes(), _is_structural(exact[()], dtype)), site=site)
     if cacheable:
         if len(_consts) >= _CONST_CACHE:
             _consts.clear()
         _consts[dtype, value] = node
     return node
+
+
+# Values that simplification looks at are part of a program's structure; all others are its scalar arguments.
+_STRUCTURAL = (0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"))
+
+
+def _is_structural(value, dtype: DType) -> bool:
+    return dtype.kind in "bc" or bool(value != value) or float(value) in _STRUCTURAL
 
 
 def const_value(node: Node):
