@@ -258,7 +258,7 @@ def _automatic() -> Backend:
 @cache
 def _choose() -> tuple[Backend, tuple[str, ...]]:
     """One backend for the whole process, and why better ones on the host were passed over."""
-    skipped = []
+    skipped: list[str] = []
     for backend in _ranked():
         reason = backend.is_available()
         if reason is None:

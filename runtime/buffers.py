@@ -150,7 +150,8 @@ class Pool:
     """
 
     def __init__(self, keep: int | None = None):
-        self.keep = keep  # the most bytes of free blocks to hold; by default a quarter of the memory there is
+        self._keep_given = keep is not None
+        self.keep = keep or 0  # the most bytes of free blocks to hold; by default a quarter of the memory there is
         self.in_use = 0
         self.high_water = 0
         self.cached = 0
@@ -189,7 +190,8 @@ class Pool:
         """A block from the free list of its class, from a new slab, or mapped for it."""
         size = size_class(nbytes)
         with self._lock:
-            if self.keep is None:
+            if not self._keep_given:
+                self._keep_given = True
                 self.keep = memory.total_bytes() // 4
             if self.cached + size > self.keep:  # sizes of the past make room for those of today
                 self._release(size)

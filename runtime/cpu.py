@@ -73,8 +73,9 @@ class CpuBackend:
             with self._lock:
                 missing = [kernel for kernel in missing if kernel not in handles]
                 found = _Batch(compiler.find_compiler(), missing, with_native=self._native is None)
-                self._native = found.native or self._native
-                handles |= {kernel: found.open(kernel, self._native) for kernel in missing}
+                library = self._native = found.native or self._native
+                assert library is not None, "it was loaded before, or with this batch"
+                handles |= {kernel: found.open(kernel, library) for kernel in missing}
                 counters.compiles += found.misses
                 counters.kernel_misses += found.misses
                 counters.kernel_hits -= found.misses
@@ -94,10 +95,15 @@ class CpuBackend:
     def load(self, program: Program) -> CpuExecutable:
         check(program)
         handles = self.compile(program.kernels)
+        return CpuExecutable(program, handles, self._library())
+
+    def _library(self) -> native.Native:
+        """The native library. It comes with the first kernels; a program without any is run by it as well."""
         if self._native is None:
             with self._lock:
                 self._native = self._native or _Batch(compiler.find_compiler(), [], with_native=True).native
-        return CpuExecutable(program, handles, self._native)
+        assert self._native is not None
+        return self._native
 
 
 class _Batch:

@@ -36,14 +36,14 @@ class CpuExecutable:
         self._aliases = [_alias_position(program, slot) for slot in layout.outputs]
         self._launches = sum(not isinstance(step, Copy) for step in program.steps)
         self._big = program.peak_bytes >= BIG
-        self._segments = [
-            LibrarySegment(steps[0], first, program)
-            if is_library
-            else NativeSegment(steps, first, layout, handles, lib)
-            for is_library, first, steps in _segments(program.steps)
-        ]
-        only_native = len(self._segments) == 1 and isinstance(self._segments[0], NativeSegment)
-        self._image = self._segments[0].image if only_native else None
+        self._segments: list[LibrarySegment | NativeSegment] = []
+        for first, steps in _split(program.steps):
+            if isinstance(steps[0], Library):
+                self._segments.append(LibrarySegment(steps[0]))
+            else:
+                self._segments.append(NativeSegment(steps, first, layout, handles, lib))
+        only = self._segments[0] if len(self._segments) == 1 else None
+        self._image = only.image if isinstance(only, NativeSegment) else None
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
 
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
@@ -97,10 +97,10 @@ class CpuExecutable:
             if sum(other.address == given.address for other in inputs) > 1:
                 raise BufferError(f"input {position} cannot be donated: it is an input twice")
         outputs: list[Buffer] = []
-        for nbytes, position in zip(self._output_bytes, self._aliases, strict=True):
+        for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
+            taken = inputs[alias] if alias is not None and alias in donate else None
             # A wrapped array is the user's: nothing is written to it.
-            taken = position is not None and position in donate and isinstance(inputs[position], PooledBuffer)
-            outputs.append(inputs[position] if taken else pool.allocate(nbytes))
+            outputs.append(taken if isinstance(taken, PooledBuffer) else pool.allocate(nbytes))
         return outputs
 
     def _fail(self, result: int, first: int) -> None:
@@ -151,6 +151,7 @@ class NativeSegment:
 
 def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> tuple[list, list, list, list]:
     """(kernel, chunks, scratch, cost so far), operands, argument words, patches: struct step of run.c."""
+    assert not isinstance(step, Library), "a segment of its own"
     if isinstance(step, Copy):
         head = [lib.copy_kernel, -(-step.nbytes // COPY_CHUNK), 0, 0]
         return head, [layout.operand(step.source), layout.operand(step.target)], [step.nbytes], []
@@ -163,8 +164,7 @@ def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Nati
 class LibrarySegment:
     """One library step with its operands resolved."""
 
-    def __init__(self, step: Library, first: int, program: Program):
-        self.first = first
+    def __init__(self, step: Library):
         self.routine = _routines()[step.call]
         self.attrs = dict(step.attrs)
         self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]
@@ -184,6 +184,7 @@ def _array(
     position = layout.position.get(operand.slot)
     if position is not None:
         return outside[position].writable(dtype, operand.shape)
+    assert arena is not None, "a program with temporaries has an arena"
     return arena.writable(dtype, operand.shape, layout.slots[operand.slot].offset)
 
 
@@ -201,13 +202,12 @@ def _numpy_dtype(name: str) -> np.dtype:
     return np.dtype(name)
 
 
-def _segments(steps: Sequence[Step]) -> Iterator[tuple[bool, int, list[Step]]]:
-    """(is a library step, number of the first step, steps): runs of native steps, and library steps one by one."""
+def _split(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
+    """(number of the first step, steps): native steps together as far as they go, library steps one by one."""
     for is_library, group in groupby(enumerate(steps), key=lambda item: isinstance(item[1], Library)):
         numbered = list(group)
-        parts = [[item] for item in numbered] if is_library else [numbered]
-        for part in parts:
-            yield is_library, part[0][0], [step for _, step in part]
+        for part in [[item] for item in numbered] if is_library else [numbered]:
+            yield part[0][0], [step for _, step in part]
 
 
 def _alias_position(program: Program, slot: int) -> int | None:
@@ -228,6 +228,8 @@ def check(program: Program) -> None:
     outside = [*program.inputs, *program.outputs]
     _require(all(0 <= slot < len(program.slots) for slot in outside), "inputs or outputs name slots that are not there")
     _require(len(set(program.inputs)) == len(program.inputs), "a slot is an input twice")
+    aliases = [slot.alias for slot in program.slots if slot.alias is not None]
+    _require(len(set(aliases)) == len(aliases), "two outputs take over one input")
     for number, step in enumerate(program.steps):
         _require(_CHECKS[type(step)](program, step), f"step {number}: {step} does not fit the program")
 

@@ -183,6 +183,9 @@ UNSOUND = {
     "copy beyond a slot": replace(SOUND, steps=(*SOUND.steps, Copy(0, 1, 81))),
     "alias of what is no input": replace(SOUND, slots=(SOUND.slots[0], Slot("output", 80, alias=1))),
     "alias of a smaller input": replace(SOUND, slots=(Slot("input", 72), Slot("output", 80, alias=0))),
+    "two aliases of one input": replace(
+        SOUND, slots=(SOUND.slots[0], Slot("output", 80, alias=0), Slot("output", 80, alias=0)), outputs=(1, 2)
+    ),
     "unknown role": replace(SOUND, slots=(SOUND.slots[0], Slot("other", 80))),
     "library routine": replace(SOUND, steps=(Library("nonsense", (), (), ()),)),
     "library operand": replace(
