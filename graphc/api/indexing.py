@@ -196,10 +196,13 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
 
     Indices that exist on the host are checked now; others by CHECK_INDEX when they are computed.
     """
-    index = as_tensor(index, None, name)
-    if index.dtype.kind not in "iu":
+    if not isinstance(index, Tensor):
+        index = record.to_array(index, name)
+        index = index if index.size else index.astype(np.int64)
+    kind = index.dtype.kind
+    if kind not in "iu":
         raise DTypeError(f"indices must be integers, not {index.dtype}", op=name)
-    known = host_view(index.node)
+    known = host_view(index.node) if isinstance(index, Tensor) else index
     if known is not None:
         return _checked_now(known, n, axis, name)
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
@@ -210,11 +213,13 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
 
 
 def _checked_now(index: np.ndarray, n: int, axis: int, name: str) -> Tensor:
-    if index.size and not -n <= int(index.min()) <= int(index.max()) < n:
+    least, most = (int(index.min()), int(index.max())) if index.size else (0, -1)
+    if not -n <= least <= most + 1 <= n:
         bad = index[(index < -n) | (index >= n)].flat[0] if index.dtype.kind == "i" else index[index >= n].flat[0]
         raise IndexOutOfRange(f"index {bad} is out of range for axis {axis} of size {n}", op=name)
-    index = index.astype(np.int64)
-    index = np.where(index < 0, index + n, index)
+    index = index.astype(np.int64)  # a copy, so that nobody can write to it
+    if least < 0:
+        index = np.where(index < 0, index + n, index)
     return record.from_numpy(index, copy=False) if index.ndim else wrap(record.scalar(int(index), dtypes.int64, name))
 
 
@@ -227,8 +232,19 @@ def getitem(x: Tensor, key) -> Tensor:
     >>> x[1].tolist(), x[:, ::-1].tolist(), x[[0, 1], [2, 0]].tolist(), x[x > 3].tolist()
     ([3, 4, 5], [[2, 1, 0], [5, 4, 3]], [2, 3], [4, 5])
     """
+    if key.__class__ is int and x.node.shape:
+        return _row(x, key)
     chosen = select(key, x.node.shape, "getitem")
     return _fetch(_region(x, chosen), chosen)
+
+
+def _row(x: Tensor, index: int) -> Tensor:
+    """`x[i]`, the commonest key, without the reading of keys."""
+    shape = x.node.shape
+    start = _integer(index, shape[0], 0, "getitem")
+    rest = len(shape) - 1
+    row = movement(ops.SLICE, x, (1, *shape[1:]), ((start,) + (0,) * rest, (1,) * (rest + 1)))
+    return reshape_to(row, shape[1:])
 
 
 def _region(x: Tensor, chosen: Selection) -> Tensor:
@@ -284,8 +300,8 @@ def take(x, indices, /, *, axis: int | None = None):
     return take_checked(x, checked(indices, x.shape[axis], "take", axis), axis)
 
 
-def _along(x: Tensor, indices, axis: int, name: str) -> Tensor:
-    """For each element of `indices` the position in x flattened, the other coordinates being its own."""
+def _alongside(x: Tensor, indices, axis: int, name: str) -> Tensor:
+    """`indices`, checked and broadcast to the shape of x on all axes but one."""
     indices = as_tensor(indices, None, name)
     if indices.ndim != x.ndim:
         raise ShapeError(f"indices of shape {indices.shape} and an array of shape {x.shape} differ in rank", op=name)
@@ -293,11 +309,17 @@ def _along(x: Tensor, indices, axis: int, name: str) -> Tensor:
     shape = broadcast_shapes(name, indices.shape, others)
     if any(n != size for i, (n, size) in enumerate(zip(shape, x.shape, strict=True)) if i != axis):
         raise ShapeError(f"indices of shape {indices.shape} do not fit shape {x.shape}", op=name)
+    return expand_to(checked(indices, x.shape[axis], name, axis), shape, name)
+
+
+def _along(x: Tensor, indices, axis: int, name: str) -> Tensor:
+    """For each element of `indices` the position in x flattened, the other coordinates being its own."""
+    index = _alongside(x, indices, axis, name)
     position = None
     for i, n in enumerate(x.shape):
-        part = checked(indices, n, name, axis) if i == axis else iota(n, i, x.ndim)
+        part = index if i == axis else iota(n, i, x.ndim)
         position = part if position is None else add(multiply(position, n), part)
-    return expand_to(position, shape, name)
+    return expand_to(position, index.shape, name)
 
 
 def take_along_axis(x, indices, /, *, axis: int = -1):
@@ -310,8 +332,10 @@ def take_along_axis(x, indices, /, *, axis: int = -1):
     """
     x = as_tensor(x, None, "take_along_axis")
     axis = normalize_axis(axis, x.ndim, "take_along_axis")
-    position = _along(x, indices, axis, "take_along_axis")
-    return take_checked(reshape_to(x, (x.size,)), position, 0)
+    index = _alongside(x, indices, axis, "take_along_axis")
+    device = record.common_device("take_along_axis", x.node, index.node)
+    return wrap(make(ops.TAKE_ALONG, x.node.dtype, index.shape, (x.node, index.node), (axis,), device=device,
+                     site=user_site(1)))
 
 
 # ------------------------------------------------------------------------------------------------------------ writing

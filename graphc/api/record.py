@@ -6,6 +6,7 @@ keep their own shapes, a scalar constant keeps shape ().
 """
 from __future__ import annotations
 
+import functools
 import operator
 from math import prod
 
@@ -187,7 +188,7 @@ def binary(op: Op, a, b, name: str) -> Tensor:
         nb = _cast(nb, common)
     shape = na.shape
     if nb.shape != shape and nb.shape:
-        shape = broadcast_shapes(name, shape, nb.shape) if shape else nb.shape
+        shape = (_together(shape, nb.shape) or broadcast_shapes(name, shape, nb.shape)) if shape else nb.shape
     device = na.device
     if nb.device is not device and nb.device is not None:
         device = nb.device if device is None else common_device(name, na, nb)
@@ -254,6 +255,15 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
 
 def _cast(node: Node, dtype: DType) -> Node:
     return make(ops.CAST, dtype, node.shape, (node,), (), device=node.device, site=user_site(3))
+
+
+@functools.lru_cache(maxsize=4096)
+def _together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that two broadcast to; None if they don't, for `broadcast_shapes` to say why."""
+    try:
+        return broadcast_shapes("", a, b)
+    except ShapeError:
+        return None
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
