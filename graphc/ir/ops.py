@@ -242,6 +242,8 @@ DOT = _row("dot", 2, CONTRACT, _same, meaning.dot)
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
 TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]))
+# the same with the index's other axes those of the source: numpy.take_along_axis
+TAKE_ALONG = _row("take_along", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take_along_axis(x, i, attrs[0]))
 # (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
 UPDATE = _row("update", 2, SCATTER, _same, meaning.update)
 # (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on axis 0

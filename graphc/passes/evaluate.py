@@ -10,7 +10,7 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEMENT, OTHER, REDUCE, RESHAPE, SCAN, SCATTER,
-                           SOURCE, UPDATE)
+                           SOURCE, TAKE_ALONG, UPDATE)
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
 # long as about two exponentials do on two cores).
@@ -101,7 +101,8 @@ class Evaluations:
             self._move(b, inner * columns * rows)
         elif kind == GATHER:
             self._move(node.srcs[0], count)
-            self._move(node.srcs[1], count / max(prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):]), 1))
+            inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])
+            self._move(node.srcs[1], count / max(inner, 1))
         elif kind == MOVEMENT:
             for src in node.srcs:
                 self._move(src, count * min(1.0, src.size / max(node.size, 1)) if len(node.srcs) > 1 else count)

@@ -17,7 +17,7 @@ from graphc.ir.index import Data, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (ADD, AND, CAST, CONCAT, CONST, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM, MINIMUM, MUL, PAD,
-                           PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, UPDATE, WHERE, WINDOW, ELEMENTWISE, EQ)
+                           PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW, ELEMENTWISE, EQ)
 
 Indices = tuple[Index, ...]
 Question = tuple[Node, Indices, Node | None]        # node, index, mask (None: always inside)
@@ -120,8 +120,9 @@ class Reader:
 
     def _take(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         src, positions = node.srcs
-        axis, rank = node.attrs[0], len(positions.shape)
-        expr = yield positions, index[axis:axis + rank], mask
+        along = node.op is TAKE_ALONG
+        axis, rank = node.attrs[0], 1 if along else len(positions.shape)
+        expr = yield positions, index if along else index[axis:axis + rank], mask
         name = self._data.setdefault(expr, f"g{len(self._data)}")
         at = ix.of(Data(name, expr, (0, max(src.shape[axis] - 1, 0))))
         return (yield src, (*index[:axis], at, *index[axis + rank:]), mask)

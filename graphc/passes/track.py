@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphc.ir.index import reshape_groups
 from graphc.ir.node import Node
-from graphc.ir.ops import CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, UPDATE, WINDOW
+from graphc.ir.ops import CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WINDOW
 
 ONE, OTHER = -1, -2
 Dims = tuple[int, ...]
@@ -44,6 +44,11 @@ def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
     if kind == REDUCE:
         axis, src = node.attrs[0], node.srcs[0]
         return [(src, (*dims[:axis], OTHER, *dims[axis:]))]
+    if op is TAKE_ALONG:
+        src, index = node.srcs
+        axis = node.attrs[0]
+        moved = (*dims[:axis], OTHER if src.shape[axis] != 1 else ONE, *dims[axis + 1:])
+        return [(src, moved), (index, dims)]
     if kind == GATHER:
         src, index = node.srcs
         axis, rank = node.attrs[0], len(index.shape)
