@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphc import canonical
+from graphc import canonical, program_cache
 from graphc.config import settings
 from graphc.errors import GraphcError
 from graphc.ir.node import Node
+from graphc.ir.program import Program
 from graphc.runtime import backend as backends
 from graphc.runtime.backend import Backend, IndexFault
 from graphc.runtime.buffers import Buffer
@@ -32,7 +33,6 @@ observers: list[Callable] = []      # called with the Plan of every schedule tha
 @dataclass(eq=False, slots=True)
 class _Entry:
     executable: object
-    devices: tuple[str | None, ...]
 
 
 _programs: OrderedDict[tuple, _Entry] = OrderedDict()
@@ -143,24 +143,40 @@ def _run(graph: canonical.Graph, backend: Backend) -> list[Buffer]:
 
 
 def _prepare(key: tuple, graph: canonical.Graph, backend: Backend) -> _Entry:
-    from graphc.build import build
+    plan = None
     with _lock:
         entry = _programs.get(key)
         if entry is not None:
             return entry
-        _counters.program_misses += 1
-        built = build(graph, backend.dialect)
-        plan = None
         if observers:
+            from graphc.build import build
             from graphc.report import make_plan
-            plan = make_plan(built, backend)
-        entry = _Entry(backend.load(built.program), ())
+            _counters.program_misses += 1
+            built = build(graph, backend.dialect)
+            plan, program = make_plan(built, backend), built.program
+        else:
+            program = _program(key, graph, backend)
+        entry = _Entry(backend.load(program))
         _programs[key] = entry
         if len(_programs) > PROGRAMS:
             _programs.popitem(last=False)
     for observer in observers if plan is not None else ():
         observer(plan)
     return entry
+
+
+def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
+    """From the disk cache, or through the passes."""
+    name = program_cache.name_of(key)
+    program = program_cache.load(name)
+    if program is not None:
+        _counters.program_hits += 1
+        return program
+    from graphc.build import build
+    _counters.program_misses += 1
+    program = build(graph, backend.dialect).program
+    program_cache.store(name, program)
+    return program
 
 
 def _explain_fault(graph: canonical.Graph, fault: IndexFault) -> Exception:
