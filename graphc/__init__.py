@@ -77,14 +77,13 @@ _MODULES = {"linalg": "graphc.api.linalg", "fft": "graphc.api.fft", "random": "g
 
 
 def __getattr__(name: str):
-    import importlib
+    import importlib.util
 
-    if name in _MODULES:
-        value = importlib.import_module(_MODULES[name])
-    elif name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    else:
+    target = _MODULES.get(name) or _LAZY.get(name)
+    if target is None or importlib.util.find_spec(target) is None:
         raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+    module = importlib.import_module(target)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -25,17 +25,17 @@ def agree(found: gc.Tensor, expected) -> None:
 # ---------------------------------------------------------------------------------------------------- reading
 
 X = counted((4, 5, 6))
-INDEX = np.array([[0, 2], [-1, 1]])
+I2 = np.array([[0, 2], [-1, 1]])
 KEYS = {
     "int": 1, "negative": -1, "ints": (1, 2, 3), "slice": slice(1, 3), "step": slice(None, None, 2),
     "backwards": slice(None, None, -1), "backwards part": (slice(3, 0, -2), slice(-1, -9, -3)),
     "empty": slice(3, 1), "beyond": slice(-100, 100), "ellipsis": (..., 1), "ellipsis amid": (0, ..., slice(2)),
     "new axes": (None, 1, None, ..., None), "nothing": (), "only ellipsis": ...,
-    "array": INDEX, "list": [0, 3, 0], "array last": (..., INDEX), "array amid": (slice(None), INDEX),
-    "two arrays": (INDEX, INDEX), "arrays apart": (INDEX, slice(None), INDEX), "arrays after slice": (slice(None), INDEX, INDEX),
-    "int and array": (1, INDEX), "int apart from array": (1, slice(None), INDEX), "array and int": (slice(1, 3), INDEX, 2),
-    "broadcast arrays": (np.array([[0], [1]]), np.array([1, 2, 3])), "new axis between": (INDEX, None, INDEX),
-    "three arrays": (INDEX, INDEX, INDEX), "array 0-d": np.array(2), "slice and array": (slice(None, None, -2), [1, 1, 4]),
+    "array": I2, "list": [0, 3, 0], "array last": (..., I2), "array amid": (slice(None), I2),
+    "two arrays": (I2, I2), "arrays apart": (I2, slice(None), I2), "arrays after slice": (slice(None), I2, I2),
+    "int and array": (1, I2), "int apart from array": (1, slice(None), I2), "array and int": (slice(1, 3), I2, 2),
+    "broadcast arrays": (np.array([[0], [1]]), np.array([1, 2, 3])), "new axis between": (I2, None, I2),
+    "three arrays": (I2, I2, I2), "array 0-d": np.array(2), "slice and array": (slice(None, None, -2), [1, 1, 4]),
     "mask": X > 50, "mask 2-d": X[:, :, 0] > 40, "mask 1-d": np.array([True, False, True, True]),
     "mask on axis 1": (slice(None), np.array([True, False, True, False, True])),
     "mask and int": (np.array([True, False, True, True]), 1), "mask of nothing": np.zeros(4, bool),
@@ -66,8 +66,8 @@ def test_getitem_by_tensors():
 
 def test_take_and_take_along_axis():
     t = gc.asarray(X)
-    agree(gc.take(t, INDEX, axis=1), np.take(X, INDEX, axis=1))
-    agree(gc.take(t, INDEX), np.take(X, INDEX))
+    agree(gc.take(t, I2, axis=1), np.take(X, I2, axis=1))
+    agree(gc.take(t, I2), np.take(X, I2))
     agree(t.take([2, -1], axis=-1), np.take(X, [2, -1], axis=-1))
     order = np.argsort(-X, axis=1)
     agree(gc.take_along_axis(t, order, axis=1), np.take_along_axis(X, order, axis=1))

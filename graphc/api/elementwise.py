@@ -83,7 +83,7 @@ def _binary(op: Op, name: str, summary: str, example: str, result: str, *, bool_
 
 # ------------------------------------------------------------------------------------------ powers, logarithms, angles
 
-exp = _real_unary(ops.EXP, "exp", "e to the power x.", "exp([0.0, 1.0])", "[1.0, 2.718281828459045]")
+exp = _real_unary(ops.EXP, "exp", "e to the power x.", "exp([0.0])", "[1.0]")
 exp2 = _real_unary(ops.EXP2, "exp2", "2 to the power x.", "exp2([3.0])", "[8.0]")
 expm1 = _real_unary(ops.EXPM1, "expm1", "exp(x) - 1, accurate near 0.", "expm1([0.0])", "[0.0]")
 log = _real_unary(ops.LOG, "log", "The natural logarithm; NaN below 0.", "log([1.0])", "[0.0]")
