@@ -9,8 +9,8 @@ Elementwise operations broadcast as in NumPy. The front end has promoted the sou
 explicit cast.
 
 C spellings: `{0}`, `{1}`, ... are the sources, `{t}` the C type of the result, `{s}` the C type of the first source,
-`{u}` the unsigned type as wide as the result. A spelling may differ by kind of the first source (b, i, u, f, c): then it
-is a dict. Names beginning with `gc_` are helpers, taken from the dialect's helper files when they are used.
+`{u}` the unsigned type as wide as the result. A spelling may differ by kind of the first source (b, i, u, f, c): then
+it is a dict. Names beginning with `gc_` are helpers, taken from the dialect's helper files when they are used.
 """
 from __future__ import annotations
 
@@ -118,8 +118,9 @@ IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, 
 NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc")
 ABS = _unary("abs", np.abs, {"u": "{0}", "i": "gc_abs_{t}({0})", "f": "gc_fabs_{t}({0})", "c": "gc_cabs_{t}({0})"},
              "idempotent", result=_real, dtypes="iufc")
-SIGN = _unary("sign", np.sign, {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"},
-              "idempotent", dtypes="iufc", cost=2)
+SIGN = _unary("sign", np.sign,
+              {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"}, "idempotent",
+              dtypes="iufc", cost=2)
 SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})"}, dtypes="fc", domain="positive",
               cost=6)
 
@@ -221,7 +222,8 @@ SLICE = _row("slice", 1, MOVEMENT, _same, meaning.strided_slice)
 PAD = _row("pad", 1, MOVEMENT, _same, meaning.pad)
 CONCAT = _row("concat", -1, MOVEMENT, _same,     # (axis,)
               lambda attrs, dtype, shape, *xs: np.concatenate(xs, attrs[0]))
-# (axis, stride, dilation): axis of n becomes (count, size) at its place: out[.., i, j, ..] = x[.., i*stride+j*dilation, ..]
+# (axis, stride, dilation): axis of n becomes (count, size) at its place:
+# out[.., i, j, ..] = x[.., i*stride+j*dilation, ..]
 WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window)
 
 # ---- reductions: attrs (axis, order): one axis is removed. The order "inner" or "outer" names the tree of
@@ -246,9 +248,11 @@ TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(
 TAKE_ALONG = _row("take_along", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take_along_axis(x, i, attrs[0]))
 # (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
 UPDATE = _row("update", 2, SCATTER, _same, meaning.update)
-# (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on axis 0
+# (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on
+# axis 0
 SCATTER_ROWS = _row("scatter", 3, SCATTER, _same, meaning.scatter)
 
 # ---- several results
-LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library)  # attrs (routine, arguments): dtype and shape are tuples
+# attrs (routine, arguments): dtype and shape are tuples
+LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library)
 GET = _row("get", 1, OTHER, None, meaning.get)  # attrs (i,): result i of a multi-output node
