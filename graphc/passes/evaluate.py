@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEMENT, OTHER, REDUCE, RESHAPE, SCAN, SCATTER,
+from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, REDUCE, RESHAPE, SCAN, SCATTER,
                            SOURCE, TAKE_ALONG, UPDATE)
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
@@ -19,14 +19,14 @@ UNROLLED = 16               # reductions up to this length may be expressions in
 CONTRACTION_TILE = 64       # a contraction reads its left factor once for this many columns
 
 
-def inlined_costs(order: list[Node]) -> dict[Node, float]:
-    """What one element of each expression costs when everything under it is computed in place."""
+def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
+    """What one element of each expression costs when what is under it, down to stored values, is computed in place."""
     cost: dict[Node, float] = {}
     for node in order:
         if node.op.kind == SOURCE or is_anchor(node):   # an anchor's result is a value that is there
             cost[node] = 0.0
         else:
-            below = sum(cost[s] for s in dict.fromkeys(node.srcs))
+            below = sum(0.0 if s in stored else cost[s] for s in dict.fromkeys(node.srcs))
             times = node.srcs[0].shape[node.attrs[0]] if node.op.kind == REDUCE else 1
             own = 0 if node.op.kind == MOVEMENT else node.op.cost
             cost[node] = min(times * (below + own), 1e9)
@@ -103,9 +103,11 @@ class Evaluations:
             self._move(node.srcs[0], count)
             inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])
             self._move(node.srcs[1], count / max(inner, 1))
-        elif kind == MOVEMENT:
+        elif node.op in (CONCAT, PAD):      # a part of the elements comes from each source
             for src in node.srcs:
-                self._move(src, count * min(1.0, src.size / max(node.size, 1)) if len(node.srcs) > 1 else count)
+                self._move(src, count * min(1.0, src.size / max(node.size, 1)))
+        elif kind == MOVEMENT:
+            self._move(node.srcs[0], count)
         else:
             for src in node.srcs:
                 self._move(src, max(count, src.size))

@@ -59,11 +59,16 @@ def is_leaf(node: Node) -> bool:
 # ---------------------------------------------------------------------------------------------- what lies in memory
 
 def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[Node]]:
+    """What is stored, and the anchors. The cost of recomputing ends at what is stored, hence the second round."""
     users: dict[Node, list[Node]] = {}
     for node in order:
         for src in node.srcs:
             users.setdefault(src, []).append(node)
-    cost = inlined_costs(order)
+    stored, anchors = _decide_once(order, roots, users, inlined_costs(order, set()))
+    return _decide_once(order, roots, users, inlined_costs(order, stored))
+
+
+def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
     stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
     counts = Evaluations()

@@ -1,0 +1,139 @@
+"""The fusion contract: how many kernels a realize launches and how many bytes they move, exactly.
+
+Nothing runs here: `gc.plan` says it. The counts are promises to users; docs/architecture.md has the table.
+"""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+
+rng = np.random.default_rng(7)
+
+
+def array(*shape, dtype=np.float32):
+    return gc.asarray(rng.standard_normal(shape).astype(dtype))
+
+
+def labels(rows, classes):
+    return gc.asarray(rng.integers(0, classes, rows))
+
+
+def layernorm(x, axis=-1):
+    mean = gc.mean(x, axis=axis, keepdims=True)
+    return (x - mean) / gc.sqrt(gc.var(x, axis=axis, keepdims=True) + 1e-5)
+
+
+def rmsnorm(x):
+    return x / gc.sqrt(gc.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+
+def nll(scores, chosen):
+    return -gc.take_along_axis(gc.log_softmax(scores, axis=1), chosen[:, None], axis=1)
+
+
+def pairwise(x, y):
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
+
+
+def laplacian(u):
+    return u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
+
+
+def adam(p, g, m, v):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g * g
+    return p - 0.01 * m / (gc.sqrt(v) + 1e-8), m, v
+
+
+X = array(512, 1024)
+ROW = array(1024)
+MB = X.nbytes
+
+# name, tensors, kernels, bytes of inputs once plus outputs once
+CASES = [
+    ("chain", lambda: gc.sqrt(gc.abs(X * 2 + X * X) - 0.5 * X + 1), 1, 2 * MB),
+    ("where and cast", lambda: gc.where(X > 0, X, 0.0).astype("float64"), 1, 3 * MB),
+    ("broadcast", lambda: X * ROW + ROW, 1, 2 * MB + ROW.nbytes),
+    ("views", lambda: gc.flip(X, axis=1)[::2].T * 2, 1, MB),
+    ("concat", lambda: gc.concat([X, X * 2], axis=0), 1, None),
+    ("pad", lambda: gc.pad(X, 1) + 1, 1, None),
+    ("arange", lambda: gc.arange(4096) * 2.0, 1, 4096 * 8),
+    ("random", lambda: gc.random.Generator(1).uniform((4096,)), 1, None),
+    ("laplacian", lambda: laplacian(X), 1, 2 * MB),
+    ("sin and cos", lambda: (gc.sin(X), gc.cos(X)), 1, 3 * MB),
+    ("output of an output", lambda: (t := gc.exp(X), t * 2), 1, 3 * MB),
+    ("moments of an optimiser", lambda: adam(X, X + 1, X * 0.5, X * X), 1, 4 * MB),
+    ("softmax", lambda: gc.softmax(X, axis=-1), 1, 2 * MB),
+    ("softmax, other axis", lambda: gc.softmax(X, axis=0), 1, 2 * MB),
+    ("softmax, middle axis", lambda: gc.softmax(X.reshape(8, 64, 1024), axis=1), 1, 2 * MB),
+    ("log-softmax", lambda: gc.log_softmax(X, axis=-1), 1, 2 * MB),
+    ("layernorm", lambda: layernorm(X), 1, 2 * MB),
+    ("layernorm, other axis", lambda: layernorm(X, axis=0), 1, 2 * MB),
+    ("layernorm over two axes", lambda: layernorm(X.reshape(512, 32, 32), axis=(1, 2)), 1, 2 * MB),
+    ("layernorm with scale", lambda: layernorm(X) * ROW + ROW, 1, 2 * MB + ROW.nbytes),
+    ("rmsnorm", lambda: rmsnorm(X), 1, 2 * MB),
+    ("variance", lambda: gc.var(X, axis=-1), 1, MB + 512 * 4),
+    ("variance, other axis", lambda: gc.var(X, axis=0), 1, MB + 1024 * 4),
+    ("logsumexp", lambda: gc.logsumexp(X, axis=-1), 1, MB + 512 * 4),
+    ("cross entropy per row", lambda: nll(X, labels(512, 1024)), 1, MB + 512 * 12),
+    ("argmax", lambda: gc.argmax(X, axis=-1), 1, MB + 512 * 8),
+    ("argmax, other axis", lambda: gc.argmax(X, axis=0), 1, MB + 1024 * 8),
+    ("row statistics and the row", lambda: (X * 2, (X * 2).sum(-1)), 1, 2 * MB + 512 * 4),
+    ("mean and maximum", lambda: (gc.mean(X, axis=-1), gc.max(X, axis=-1)), 1, MB + 2 * 512 * 4),
+    ("full sum", lambda: gc.sum(X), 2, None),
+    ("norm", lambda: gc.sqrt(gc.sum(X * X)), 2, None),
+    ("pairwise distances", lambda: pairwise(array(300, 16), array(200, 16)), 1, None),
+    ("pairwise distances and argmin", lambda: gc.argmin(pairwise(array(300, 16), array(200, 16)), axis=1), 1, None),
+    ("dense layer", lambda: gc.relu(X @ array(1024, 256) + array(256)), 1, None),
+    ("dense layer, transposed", lambda: gc.tanh(X @ array(256, 1024).T + array(256)), 1, None),
+    ("gather", lambda: gc.take(X, labels(300, 512), axis=0) + 1, 1, None),
+    ("cumulative sum", lambda: gc.cumulative_sum(X, axis=1), 1, 2 * MB),
+]
+
+
+def as_tuple(result):
+    return tuple(t for t in result) if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("name, build, kernels, moved", CASES, ids=[case[0] for case in CASES])
+def test_kernels_and_bytes(name, build, kernels, moved, backend):
+    if backend == "reference":
+        pytest.skip("the reference runs no kernels")
+    plan = gc.plan(*as_tuple(build()))
+    assert len(plan.kernels) == kernels, f"{plan}"
+    if moved is not None:
+        assert plan.bytes_moved <= 1.05 * moved, f"{plan}"
+
+
+def test_n_stencil_steps_are_n_kernels():
+    """A stencil of a stencil is stored, not recomputed: 30 fused steps would be 1,861 shifted copies."""
+    u = X
+    for _ in range(30):
+        u = gc.pad(u[1:-1, 1:-1] + 0.1 * laplacian(u), 1)
+    assert len(gc.plan(u).kernels) == 30
+
+
+def test_short_differences_are_recomputed():
+    d = X[:, 1:] - X[:, :-1]
+    assert len(gc.plan(d[:, 1:] - d[:, :-1]).kernels) == 1
+
+
+def test_float_of_an_element_launches_nothing():
+    x = gc.realize(X + 1)
+    before = gc.counters()
+    float(x[3, 4])
+    assert (gc.counters() - before).launches == 0
+
+
+def test_moments_of_a_model_share_a_launch():
+    """Independent work of one shape is one kernel."""
+    parameters = [array(64, 64) for _ in range(10)]
+    assert len(gc.plan(*[p * 0.9 + 1 for p in parameters]).kernels) == 1
+
+
+def test_a_gigantic_softmax_takes_three_sweeps():
+    plan = gc.plan(gc.softmax(array(1 << 20), axis=0))
+    assert len(plan.kernels) <= 3, f"{plan}"
+    assert plan.bytes_moved <= 2 * 1.05 * 2 * (1 << 22)
