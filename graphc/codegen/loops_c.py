@@ -37,6 +37,7 @@ def render(kernel: Kernel, environment) -> Rendered:
 
 
 def _text(environment, model: _Model, entry: str) -> str:
+    prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
     axes = model.axes()
     chunk, total = model.spell.arg(model.kernel.chunk), model.total
@@ -46,7 +47,7 @@ def _text(environment, model: _Model, entry: str) -> str:
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in _helpers(environment, model.spell) if h not in helpers]
-    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
+    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body, "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     return environment.get_template("c/kernel.c.j2").render(k=values)

@@ -97,6 +97,7 @@ class Kernel:
     chunk: int
     body: tuple
     unrolled: bool = False              # holds a short reduction as an expression
+    prologue: tuple = ()                # run once for a range of chunks, before the parallel nest
 
     @property
     def iterations(self) -> int:

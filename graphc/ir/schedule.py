@@ -25,6 +25,7 @@ class Group:
     anchors: list[Node] = field(default_factory=list)       # reductions and the like, sources first
     stores: list[Node] = field(default_factory=list)        # expressions written to memory
     coordinates: dict[Node, Coordinates] = field(default_factory=dict)
+    prologue: list[Node] = field(default_factory=list)      # scalars that each launch folds from a few partial results
     reads: set[Node] = field(default_factory=set)           # what it loads: leaves and nodes stored by others
 
     @property

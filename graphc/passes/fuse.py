@@ -35,6 +35,7 @@ class Unit:
     anchor: bool
     reads: dict[Node, track.Dims | None]    # what lies in memory or is an anchor, with the axes that carry its own
     elements: int                           # size of its iteration space
+    prologue: list[Node]                    # scalars that its kernel folds from partial results
 
 
 def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
@@ -44,12 +45,20 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     builder = _Builder(anchors)
+    folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
     for node in order:
+        if node in folded:
+            continue
         if node.op.kind == OTHER:
             builder.home[node] = builder.home[node.srcs[0]]
         elif node in anchors or node in stored:
-            builder.place(_unit(node, node in anchors, stored, anchors))
+            builder.place(_unit(node, node in anchors, stored, anchors, folded))
     return builder.finish(roots, stored)
+
+
+def _folds_anywhere(node: Node) -> bool:
+    """A scalar whose partial results are few: every kernel that needs it folds them itself, which saves a launch."""
+    return node.op.kind == REDUCE and node.attrs[1] == "pairwise" and node.size == 1
 
 
 def is_leaf(node: Node) -> bool:
@@ -151,7 +160,7 @@ def _distinct(node: Node, segment: dict) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- units
 
-def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node]) -> Unit:
+def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folded: set[Node]) -> Unit:
     """The unit of a node, with everything it reads from memory or from anchors, through views and expressions."""
     if anchor:
         start = track.anchor_sources(node)
@@ -160,6 +169,7 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node]) -> Un
         start = track.sources(node, track.identity(node.shape))
         elements = node.size
     reads: dict[Node, track.Dims | None] = {}
+    prologue: dict[Node, None] = {}
     seen: set[tuple[Node, track.Dims]] = set()
     stack = list(start)
     while stack:
@@ -167,11 +177,14 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node]) -> Un
         if (src, dims) in seen or src.op in (CONST, PARAM):
             continue
         seen.add((src, dims))
-        if src.op is BUFFER or src in stored or src in anchors or src.op.kind == OTHER:
+        if src in folded:
+            prologue[src] = None
+            reads[src.srcs[0]] = None
+        elif src.op is BUFFER or src in stored or src in anchors or src.op.kind == OTHER:
             reads[src] = dims if reads.get(src, dims) == dims else None     # None: read in more than one way
         else:
             stack.extend(track.sources(src, dims))
-    return Unit(node, anchor, reads, elements)
+    return Unit(node, anchor, reads, elements, list(prologue))
 
 
 class _Builder:
@@ -206,6 +219,7 @@ class _Builder:
 
     def _add(self, unit: Unit, group: Group) -> None:
         (group.anchors if unit.anchor else group.stores).append(unit.node)
+        group.prologue += [n for n in unit.prologue if n not in group.prologue]
         group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group

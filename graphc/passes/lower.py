@@ -87,6 +87,7 @@ class _Lowering:
         self.group, self.schedule, self.factors = group, schedule, factors
         self.block: Loop | None = None          # blocked: the loop over the rows of a block
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(group.anchors)} if group.kind in ("row", "column") else {}
+        self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
         own = set(group.outputs)
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
                              or (n in schedule.stored and n not in own), self.names)
@@ -101,6 +102,7 @@ class _Lowering:
         self.indices: set[Index] = set()        # all that were used, to find refinements
         self.written: dict[Node, int] = {}      # stored node -> position among the outputs
         self.base: Node | None = None
+        self.prologue: list[Loop] = []
 
     def _width(self) -> int | None:
         """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
@@ -177,8 +179,21 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------------------------ stages
 
+    def _fold_partials(self) -> list[Loop]:
+        """Scalars from few partial results, before the parallel nest."""
+        loops = []
+        for node in self.group.prologue:
+            src, carried = node.srcs[0], node.dtype.accumulator
+            axes, j = self._space("j", src.size)
+            value = self.reader.read(src, ix.unflatten(j, src.shape))
+            value = value if value.dtype is carried else make(CAST, carried, (), (value,))
+            self.depths[self.names[node]] = -1
+            loops.append(Loop(axes[0], "reduce", (Accumulate(self.names[node], node.op, "pairwise", carried, value),)))
+        return loops
+
     def build(self) -> None:
         kind = self.group.kind
+        self.prologue = self._fold_partials()
         if kind == "scan":
             self._scan(self.group.anchors[0])
         elif kind == "update":
@@ -391,7 +406,8 @@ class _Lowering:
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chunk(),
-            body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled)
+            body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
+            prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)
 
 
