@@ -4,6 +4,8 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -300,3 +302,10 @@ def test_namespace():
     assert info.default_dtypes()["real floating"] is gc.float64
     assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
     assert info.default_device() in info.devices()
+
+
+def test_import_loads_nothing_heavy():
+    heavy = "scipy jinja2 cffi rich networkx platformdirs filelock".split()
+    code = f"import graphc, sys; print([m for m in {heavy} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
