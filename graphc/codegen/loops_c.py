@@ -13,7 +13,7 @@ from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.kernel import Accumulate, Kernel, Let, Local, Loop, Store
-from graphc.ir.ops import ADD, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL, PROD
+from graphc.ir.ops import ADD, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
 
 LANES = 64          # partial results of a chunk of an inner reduction
@@ -151,7 +151,7 @@ class _Model:
             zero = {"float": "-0.0f", "double": "-0.0", "cfloat": "__builtin_complex(-0.0f, -0.0f)",
                     "cdouble": "__builtin_complex(-0.0, -0.0)"}.get(register, "0")
             return _Operation(zero, self._binary(ADD, s.dtype))
-        if s.op is PROD:
+        if s.op.c == "mul":
             return _Operation("1", self._binary(MUL, s.dtype))
         name = MAXIMUM if s.op is MAX else MINIMUM
         return _Operation(_extreme(s.dtype, s.op is MAX), self._binary(name, s.dtype))
@@ -309,6 +309,10 @@ def _helpers(environment, spell: Speller) -> list[str]:
         elif stem.startswith("bitcast_"):
             target, source = _two_types(stem.removeprefix("bitcast_"))
             text = module.bitcast(target, source)
+        elif hasattr(inlined, stem):
+            for part in _math_parts(module, inlined, stem.rpartition("_")[2]):
+                texts[part.strip()] = None
+            text = getattr(inlined, stem)()
         else:
             text, math = _typed(module, numbers, stem)
             vector_math = vector_math or math
@@ -316,6 +320,12 @@ def _helpers(environment, spell: Speller) -> list[str]:
     if vector_math:
         return [module.vector_math().strip(), *texts]
     return list(texts)
+
+
+def _math_parts(module, inlined, c_type: str) -> tuple[str, str, str]:
+    """What every inlined transcendental function of a type uses."""
+    word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
+    return module.bits(c_type, word), module.bitcast(word, c_type), inlined.mad(*TYPES[c_type])
 
 
 def _typed(module, numbers, stem: str) -> tuple[str, bool]:

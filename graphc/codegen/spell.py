@@ -19,7 +19,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
-from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, PARAM
+from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, NEXTAFTER, PARAM
 
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
 SHORT = 16      # axes up to this extent are part of the structure: their strides, and offsets into them, are literal
@@ -140,7 +140,8 @@ class Speller:
         spelling = self.language.ops.get(op.name) or op.c
         if isinstance(spelling, dict):
             spelling = next(text for kinds, text in spelling.items() if source.kind in kinds)
-        target = self.language.register(node.dtype)
+        # A neighbour is one of the dtype itself, not of the type that it is computed in.
+        target = node.dtype.name if op is NEXTAFTER and node.dtype in NARROW else self.language.register(node.dtype)
         text = spelling.format(*operands, t=target, s=self.language.register(source), u=unsigned(target))
         for name in _HELPER.findall(text):
             if not name.startswith("gc_v"):
