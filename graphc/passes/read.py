@@ -13,7 +13,7 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
-from graphc.ir.index import Data, Index
+from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (ADD, AND, CAST, CONCAT, CONST, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM, MINIMUM, MUL, PAD,
@@ -218,6 +218,10 @@ def both(a: Node | None, b: Node | None) -> Node | None:
 
 def in_range(i: Index, low: int, high: int) -> Node | None:
     """The condition low <= i < high; None where the ranges prove it, FALSE where they refute it."""
+    if len(i.terms) == 1 and type(i.terms[0][0]) is FloorDiv and i.terms[0][1] == 1:
+        # low <= x // n + c < high is n*(low - c) <= x < n*(high - c), and keeps the axes of x whole
+        n, c = i.terms[0][0].denominator, i.const
+        return in_range(i.terms[0][0].numerator, n * (low - c), n * (high - c))
     least, most = i.bounds
     if least >= low and most < high:
         return None
