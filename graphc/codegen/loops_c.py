@@ -295,6 +295,7 @@ def _helpers(environment, spell: Speller) -> list[str]:
     """The text of every helper that the kernel uses, each once."""
     module = environment.get_template("c/helpers.c.j2").module
     numbers = environment.get_template("c/complex.c.j2").module
+    inlined = environment.get_template("c/math.c.j2").module
     texts: dict[str, None] = {}
     vector_math = False
     for name in spell.helpers:
