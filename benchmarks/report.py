@@ -61,7 +61,7 @@ def table_of_rows(rows: Sequence[Row], names: Sequence[str],
         shown = []
         for name in names:
             mark = "*" if times.get(name) == best else ""
-            shown.append(number(times[name] * scale) + mark if name in times else "wrong" * (name in row.failed))
+            shown.append(number(times[name] * scale) + mark if name in times else "failed" * (name in row.failed))
         floor = "" if row.floor is None else f"{number(row.floor * scale)} {row.bound}"
         ratio = speedup(row, times)
         cells.append([f"{row.title} ({unit})", floor, *shown, "" if ratio is None else f"{ratio:.2f}"])

@@ -24,7 +24,7 @@ from benchmarks import floor, peers, works
 from benchmarks.worker import make_inputs
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 600.0    # seconds for one reply; torch.compile takes the longest
+PATIENCE = 240.0    # seconds for one reply; torch.compile takes the longest
 PAUSE = 0.01        # seconds between peers, in which the threads of the last go to sleep
 
 
