@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ observers: list[Callable] = []      # called with the Plan of every schedule tha
 @dataclass(eq=False, slots=True)
 class _Entry:
     executable: object
+    aliases: tuple[int, ...]        # inputs whose buffers an output can take over
 
 
 _programs: OrderedDict[tuple, _Entry] = OrderedDict()
@@ -137,6 +139,8 @@ def _run(graph: canonical.Graph, backend: Backend) -> list[Buffer]:
     else:
         _counters.program_hits += 1
     try:
+        if entry.aliases:
+            return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params, _donated(entry, graph))
         return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params)
     except IndexFault as fault:
         raise _explain_fault(graph, fault) from None
@@ -156,13 +160,30 @@ def _prepare(key: tuple, graph: canonical.Graph, backend: Backend) -> _Entry:
             plan, program = make_plan(built, backend), built.program
         else:
             program = _program(key, graph, backend)
-        entry = _Entry(backend.load(program))
+        entry = _Entry(backend.load(program), tuple(program.inputs.index(s.alias) for s in program.slots
+                                                    if s.alias is not None))
         _programs[key] = entry
         if len(_programs) > PROGRAMS:
             _programs.popitem(last=False)
     for observer in observers if plan is not None else ():
         observer(plan)
     return entry
+
+
+# What holds an updated leaf that nobody else needs: the sources of its update, the graph's list of leaves and of nodes,
+# the variable below and the argument of getrefcount. Its buffer: the node, the list of inputs and the argument.
+_LEAF_HOLDERS, _BUFFER_HOLDERS = 5, 3
+
+
+def _donated(entry: _Entry, graph: canonical.Graph) -> list[int]:
+    """The inputs that only the update to be run still refers to: `x[i] = v` then writes in place."""
+    given = []
+    for position in entry.aliases:
+        leaf = graph.leaves[position]
+        if (sys.getrefcount(leaf) == _LEAF_HOLDERS and sys.getrefcount(leaf.value) == _BUFFER_HOLDERS
+                and not leaf.value.exports):
+            given.append(position)
+    return given
 
 
 def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:

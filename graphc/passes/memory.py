@@ -102,10 +102,11 @@ def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
     outputs = {owner(r) for r in roots}
     slots: list[Slot] = [Slot("input", leaf.nbytes) for leaf in leaves]
     slot_of: dict[Node, int] = {leaf: k for k, leaf in enumerate(leaves)}
+    takes_over = _updated_leaves(steps, results, owner)
     for root in dict.fromkeys(owner(r) for r in roots):
         if root not in slot_of:
             slot_of[root] = len(slots)
-            slots.append(Slot("output", root.nbytes))
+            slots.append(Slot("output", root.nbytes, alias=slot_of.get(takes_over.get(root))))
     temps = [n for n in first if n not in slot_of and n not in outputs]
     offsets, arena = _pack(temps, first, last)
     for node in temps:
@@ -117,6 +118,20 @@ def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
     for root in roots:
         slot_of[root] = slot_of[owner(root)]
     return MemoryPlan(tuple(slots), slot_of, tuple(steps), arena)
+
+
+def _updated_leaves(steps, results, owner) -> dict[Node, Node]:
+    """Results that begin as a copy of a leaf which nothing reads afterwards: if the caller donates the leaf, they take
+    over its memory and the copy is nothing."""
+    found: dict[Node, Node] = {}
+    for k, step in enumerate(steps):
+        if isinstance(step, CopyNode) and step.source.op is BUFFER:
+            later = [n for s in steps[k + 1:] for n in _read(s)]
+            in_kernel = isinstance(steps[k + 1], LoweredKernel) and step.source in steps[k + 1].nodes
+            base_only = later.count(step.source) == 1 and not in_kernel     # the update names its base once
+            if base_only and step.source not in found.values():
+                found[owner(step.target)] = step.source
+    return found
 
 
 def _pack(temps: list[Node], first: dict[Node, int], last: dict[Node, int]) -> tuple[dict[Node, int], int]:
