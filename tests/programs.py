@@ -147,6 +147,11 @@ def of_seed(seed: int) -> Program:
     return make(randoms.Random(f"graphc {seed}"), large=seed % 10 == 9)
 
 
+def small(seed: int) -> Program:
+    """The seed's program without large values, for what takes its time over each element."""
+    return make(randoms.Random(f"graphc small {seed}"))
+
+
 def strategy() -> st.SearchStrategy[Program]:
     """Programs as a hypothesis strategy: failures shrink."""
     return st.randoms(use_true_random=False).map(make)

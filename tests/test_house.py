@@ -21,7 +21,7 @@ LAYERS = [
     {"config", "errors"},
     {"ir"},
     {"reference", "passes", "codegen", "codegen_templates", "runtime"},
-    {"canonical", "build", "report", "driver"},
+    {"canonical", "build", "report", "kernel_interpreter", "driver"},
     {"front"},
     {"nn", "optim"},
     {"cli", "examples"},

@@ -1,0 +1,443 @@
+"""Executes kernels on NumPy buffers, one element at a time, and finds what C would do silently.
+
+Between the graph's reference and the compiled program it tells a wrong schedule from wrong text: all three must agree.
+While it runs it checks that
+
+- every index lies in its buffer, unless its load is masked off;
+- nothing is read before it is written: outputs and scratch start as garbage;
+- every element of an output is written;
+- no two parallel iterations touch one element, so that they may run in any order.
+
+`run_program` executes a whole built program in the memory that its plan gives it, so that temporaries which overlap
+while both are alive are found too.
+"""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphc.build import Built
+from graphc.ir import trees
+from graphc.ir.dtype import DType
+from graphc.ir.dtype import by_name as dtype_of
+from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Kernel, Let, Local, Loop, Store
+from graphc.ir.node import Node, const_value
+from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
+from graphc.ir.program import Copy, Launch, Library
+
+GARBAGE = 0xA5              # every byte of fresh memory
+NOBODY, BEFORE = -1, -2     # who wrote an element: no one; whoever ran before this kernel
+_COMBINE = {"add": ADD, "mul": MUL, "maximum": MAXIMUM, "minimum": MINIMUM, "m2": ADD}
+
+
+class KernelFault(AssertionError):
+    """A kernel does what no kernel may do. The text names the kernel, the statement and the place."""
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """A buffer of a kernel: its elements, and which iteration wrote each."""
+
+    array: np.ndarray       # one-dimensional
+    writer: np.ndarray      # int64, one for each element
+
+    @classmethod
+    def given(cls, array: np.ndarray) -> Memory:
+        return cls(array.reshape(-1), np.full(array.size, BEFORE))
+
+    @classmethod
+    def fresh(cls, dtype: DType, size: int) -> Memory:
+        array = np.frombuffer(bytes([GARBAGE]) * (size * dtype.itemsize), dtype.numpy).copy()
+        return cls(array, np.full(size, NOBODY))
+
+
+@dataclass(eq=False, slots=True)
+class _Frame:
+    """What is known while one iteration (or one segment) runs."""
+
+    axes: dict[Axis, int] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)         # Let and Accumulate
+    columns: dict[str, dict[int, object]] = field(default_factory=dict)     # Accumulate over a tile, by column
+    locals: dict[str, Memory] = field(default_factory=dict)
+    start: int = 0                                                  # of the segment
+    stop: int = 0
+    collected: dict[str, dict] | None = None                        # inside a reduction: name -> column -> values
+    running: dict[str, Accumulate] = field(default_factory=dict)    # inside a scan
+
+
+def run_kernel(kernel: Kernel, buffers: Sequence[Memory], params: dict[int, object], order: str = "forward") -> None:
+    """Execute a kernel. `params`: the program's scalars by number. `order` of the parallel iterations: forward,
+    reverse, or a seed."""
+    _Interpreter(kernel, buffers, params).run(order)
+
+
+class _Interpreter:
+    def __init__(self, kernel: Kernel, buffers: Sequence[Memory], params: dict[int, object]):
+        self.kernel, self.buffers, self.params = kernel, buffers, params
+        self.tile = kernel.parallel[-1] if kernel.tiled else None
+        self.frame = _Frame()
+        self.scalars: dict[str, object] = {}        # of the prologue
+        self.iteration = 0
+        self.statement: object = None
+
+    def run(self, order: str) -> None:
+        with np.errstate(all="ignore"):
+            self._prologue()
+            items = list(self._items())
+            if order == "reverse":
+                items.reverse()
+            elif order != "forward":
+                random.Random(order).shuffle(items)
+            for at, width in items:
+                self._one(at, width)
+        for number, (buffer, memory) in enumerate(zip(self.kernel.buffers, self.buffers, strict=True)):
+            missing = np.flatnonzero(memory.writer == NOBODY) if buffer.written else ()
+            if len(missing):
+                raise self._fault(f"{len(missing)} of {buffer.size} elements of buffer {number} are never written, "
+                                  f"the first is {missing[0]}")
+
+    def _prologue(self) -> None:
+        """What every range of chunks computes first, by itself: the same scalars for all iterations."""
+        tile, self.tile = self.tile, None
+        self._body(self.kernel.prologue)
+        self.scalars, self.tile = self.frame.values, tile
+
+    def _items(self) -> Iterator[tuple[int, int]]:
+        """(position, width) of each iteration or segment, chunk by chunk, as the launcher cuts them."""
+        kernel = self.kernel
+        if not kernel.parallel:
+            yield 0, 1
+            return
+        extent = kernel.parallel[-1].extent
+        for chunk in range(kernel.chunks):
+            at, stop = chunk * kernel.chunk, min((chunk + 1) * kernel.chunk, kernel.iterations)
+            while at < stop:
+                width = min(stop - at, extent - at % extent, kernel.width or stop) if kernel.tiled else 1
+                yield at, width
+                at += width
+
+    def _one(self, at: int, width: int) -> None:
+        self.frame = frame = _Frame(values=dict(self.scalars))
+        self.iteration, rest = at, at
+        for axis in reversed(self.kernel.parallel):
+            frame.axes[axis] = rest % axis.extent
+            rest //= axis.extent
+        if self.tile is not None:
+            frame.start = frame.axes.pop(self.tile)
+            frame.stop = frame.start + width
+        self._body(self.kernel.body)
+
+    # ------------------------------------------------------------------------------------------------ statements
+
+    def _body(self, statements: tuple) -> None:
+        for s in statements:
+            self.statement = s
+            kind = type(s)
+            if kind is Let:
+                self.frame.values[s.name] = self._expr(s.value)
+            elif kind is Store:
+                self._store(s)
+            elif kind is Accumulate:
+                self._accumulate(s)
+            elif kind is Local:
+                self.frame.locals[s.name] = Memory.fresh(s.dtype, s.extent)
+            elif s.kind == "reduce":
+                self._reduce(s)
+            elif s.kind == "serial" and (running := _accumulations(s, "scan")):
+                self._scan(s, running)
+            else:
+                self._loop(s)
+
+    def _loop(self, s: Loop) -> None:
+        """Plain iterations. Those over the tile are parallel too: each column is an iteration of its own."""
+        frame, segment = self.frame, self.iteration
+        if s.axis == self.tile:
+            steps = range(frame.start, frame.stop)
+        else:
+            steps = range(self._length(s))
+        for k in steps:
+            frame.axes[s.axis] = k
+            if s.axis == self.tile:
+                self.iteration = segment + k - frame.start
+            self._body(s.body)
+        frame.axes.pop(s.axis, None)
+        self.iteration = segment
+
+    def _length(self, s: Loop) -> int:
+        return s.axis.extent if s.limit is None else max(0, min(s.axis.extent, self._index(s.limit)))
+
+    def _store(self, s: Store) -> None:
+        value, position = self._expr(s.value), self._index(s.index)
+        if s.local is not None:
+            memory, position, name = self.frame.locals[s.local], position - self.frame.start, s.local
+        else:
+            memory, name = self.buffers[s.buffer], self.kernel.buffers[s.buffer].name
+            if not self.kernel.buffers[s.buffer].written:
+                raise self._fault(f"a store into {name}, which is an input")
+        self._inside(position, memory, name)
+        if s.local is None and memory.writer[position] >= 0 and memory.writer[position] != self.iteration:
+            raise self._fault(f"iterations {memory.writer[position]} and {self.iteration} both write {name}[{position}]")
+        if value.dtype != memory.array.dtype:
+            raise self._fault(f"a {value.dtype} is stored into {memory.array.dtype} {name}")
+        memory.array[position] = value
+        memory.writer[position] = self.iteration
+
+    # ------------------------------------------------------------------------------------------------ reductions
+
+    def _accumulate(self, s: Accumulate) -> None:
+        frame = self.frame
+        column = frame.axes.get(self.tile)
+        value = self._expr(s.value)
+        if s.name in frame.running:
+            total = self._binary(s)(self._value(s.name), value)
+            self._keep(s.name, column, total)
+            return
+        if s.other is not None:
+            value = (value, self._expr(s.other))
+        frame.collected[s.name].setdefault(column, []).append(value)
+
+    def _keep(self, name: str, column: int | None, value) -> None:
+        if column is None:
+            self.frame.values[name] = value
+        else:
+            self.frame.columns.setdefault(name, {})[column] = value
+
+    def _reduce(self, s: Loop) -> None:
+        frame, sums = self.frame, _accumulations(s)
+        columns = range(frame.start, frame.stop) if self.tile is not None else [None]
+        frame.collected = {a.name: {column: [] for column in columns} for a in sums}
+        for k in range(self._length(s)):
+            frame.axes[s.axis] = k
+            self._body(s.body)
+        frame.axes.pop(s.axis, None)
+        collected, frame.collected = frame.collected, None
+        for a in sums:
+            for column, values in collected[a.name].items():
+                self._keep(a.name, column, self._total(a, values))
+
+    def _scan(self, s: Loop, running: list[Accumulate]) -> None:
+        frame = self.frame
+        frame.running = {a.name: a for a in running}
+        for a in running:
+            for column in range(frame.start, frame.stop) if self.tile is not None else [None]:
+                self._keep(a.name, column, _identity(a))
+        for k in range(self._length(s)):
+            frame.axes[s.axis] = k
+            self._body(s.body)
+        frame.axes.pop(s.axis, None)
+        frame.running = {}
+
+    def _binary(self, s: Accumulate):
+        op, dtype = _COMBINE[s.op.c], s.dtype
+        return lambda a, b: dtype.numpy.type(op.numpy((), dtype, (), a, b))
+
+    def _total(self, s: Accumulate, values: list):
+        number, identity = s.dtype.numpy.type, _identity(s)
+        if s.op.kind == CONTRACT:
+            return trees.chain(values, _fma(s.dtype), lambda a, b: number(a + b), number(0))
+        combine = self._binary(s)
+        if s.op.c == "m2":
+            return trees.squared_deviations(values, s.order, combine, number, identity)
+        return trees.reduce(values, s.order, combine, identity)
+
+    # ----------------------------------------------------------------------------------------------- expressions
+
+    def _expr(self, e: Node):
+        op = e.op
+        if op is CONST:
+            return const_value(e)
+        if op is PARAM:
+            return self.params[e.attrs[0]]
+        if op is VALUE:
+            return self._value(e.attrs[0])
+        if op is INDEX:
+            return np.asarray(self._index(e.attrs[0])).astype(e.dtype.numpy)[()]
+        if op is LOAD:
+            return self._load(e)
+        if op is LOCAL:
+            name = e.attrs[0]
+            position = self._index(e.attrs[1]) - self.frame.start
+            return self._read(self.frame.locals[name], position, name)
+        result = op.numpy(e.attrs, e.dtype, (), *[self._expr(s) for s in e.srcs])
+        if np.asarray(result).dtype != e.dtype.numpy:
+            raise self._fault(f"{e} gives {np.asarray(result).dtype}")
+        return np.asarray(result)[()]
+
+    def _value(self, name: str):
+        column = self.frame.columns.get(name)
+        if column is not None:
+            return column[self.frame.axes[self.tile]]
+        if name not in self.frame.values:
+            raise self._fault(f"{name} is read before it is known")
+        return self.frame.values[name]
+
+    def _load(self, e: Node):
+        if e.srcs and not self._expr(e.srcs[0]):
+            return e.dtype.numpy.type(0)
+        number, index = e.attrs
+        buffer = self.kernel.buffers[number]
+        if buffer.dtype is not e.dtype:
+            raise self._fault(f"{buffer.name} of {buffer.dtype} is read as {e.dtype}")
+        return self._read(self.buffers[number], self._index(index), buffer.name)
+
+    def _read(self, memory: Memory, position: int, name: str):
+        self._inside(position, memory, name)
+        writer = memory.writer[position]
+        if writer == NOBODY:
+            raise self._fault(f"{name}[{position}] is read before it is written")
+        if writer >= 0 and writer != self.iteration and name not in self.frame.locals:
+            raise self._fault(f"iteration {self.iteration} reads {name}[{position}], which {writer} writes")
+        return memory.array[position]
+
+    def _inside(self, position: int, memory: Memory, name: str) -> None:
+        if not 0 <= position < memory.array.size:
+            raise self._fault(f"{name}[{position}] of {memory.array.size} elements")
+
+    def _index(self, index: Index) -> int:
+        return index.const + sum(k * self._atom(atom) for atom, k in index.terms)
+
+    def _atom(self, atom) -> int:
+        if type(atom) is Axis:
+            return self.frame.axes[atom]
+        if type(atom) is Data:
+            return int(self._expr(atom.expr))
+        inner = self._index(atom.numerator)
+        return inner // atom.denominator if type(atom) is FloorDiv else inner % atom.denominator
+
+    def _fault(self, what: str) -> KernelFault:
+        return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
+
+
+def _accumulations(loop: Loop, order: str | None = None) -> list[Accumulate]:
+    found: list[Accumulate] = []
+    for s in loop.body:
+        if type(s) is Accumulate and (order is None or s.order == order):
+            found.append(s)
+        elif type(s) is Loop:
+            found += _accumulations(s, order)
+    return found
+
+
+def _identity(s: Accumulate):
+    """What combining with changes nothing: -0.0 for a sum."""
+    dtype = s.dtype
+    if s.op.c == "mul":
+        return dtype.numpy.type(1)
+    if s.op.c in ("maximum", "minimum"):
+        low = s.op.c == "maximum"
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype.numpy)
+            return dtype.numpy.type(info.min if low else info.max)
+        return dtype.numpy.type(-np.inf if low else np.inf) if dtype.kind == "f" else np.bool_(not low)
+    return -dtype.numpy.type(0) if dtype.kind == "f" else dtype.numpy.type(complex(-0.0, -0.0) if dtype.kind == "c" else 0)
+
+
+def _fma(dtype: DType):
+    """a * b + c with one rounding, from the C library; integers wrap."""
+    if dtype.kind in "iub":
+        return lambda a, b, c: dtype.numpy.type(ADD.numpy((), dtype, (), MUL.numpy((), dtype, (), a, b), c))
+    real = dtype.real
+    function = getattr(_libm(), "fmaf" if real.itemsize == 4 else "fma")
+    function.argtypes = [ctypes.c_float if real.itemsize == 4 else ctypes.c_double] * 3
+    function.restype = function.argtypes[0]
+
+    def fma(a, b, c):
+        return real.numpy.type(function(float(a), float(b), float(c)))
+    if dtype.kind == "f":
+        return fma
+    return lambda a, b, c: dtype.numpy.type(complex(fma(-a.imag, b.imag, fma(a.real, b.real, c.real)),
+                                                    fma(a.imag, b.real, fma(a.real, b.imag, c.imag))))
+
+
+def _libm() -> ctypes.CDLL:
+    return ctypes.CDLL(ctypes.util.find_library("m"))
+
+
+# ----------------------------------------------------------------------------------------------------- whole programs
+
+def run_program(built: Built, inputs: Sequence[np.ndarray], words: Sequence[int], order: str = "forward"
+                ) -> list[np.ndarray]:
+    """The program's outputs, one-dimensional. `words`: its parameters as 64-bit words."""
+    program = built.program
+    memories = _Slots(program, inputs)
+    kernels = [step.kernel if hasattr(step, "kernel") else None for step in built.steps]
+    for step, kernel in zip(program.steps, kernels, strict=True):
+        if isinstance(step, Launch):
+            params = {number: _scalar(words[number], dtype) for number, dtype in kernel.params}
+            run_kernel(kernel, memories.of(step.slots, kernel), params, order)
+        elif isinstance(step, Copy):
+            memories.copy(step)
+        elif isinstance(step, Library):
+            memories.call(step)
+    return [memories.output(slot) for slot in program.outputs]
+
+
+def _scalar(word: int, dtype: DType):
+    return np.frombuffer((word & (1 << 64) - 1).to_bytes(8, "little"), dtype.numpy, 1)[0]
+
+
+class _Slots:
+    """The bytes of a program's buffers, and for each byte which slot wrote it last."""
+
+    def __init__(self, program, inputs: Sequence[np.ndarray]):
+        self.program = program
+        self.arena = np.full(program.arena, GARBAGE, np.uint8)
+        self.owner = np.full(program.arena, NOBODY)
+        self.bytes: dict[int, np.ndarray] = {}
+        self.known: dict[int, np.ndarray] = {}
+        for number, slot in enumerate(program.slots):
+            if slot.role == "input":
+                array = np.ascontiguousarray(inputs[program.inputs.index(number)])
+                self.bytes[number] = np.frombuffer(array.tobytes(), np.uint8).copy()
+                self.known[number] = np.full(slot.nbytes, number)
+            elif slot.role == "temp":
+                self.bytes[number] = self.arena[slot.offset:slot.offset + slot.nbytes]
+                self.known[number] = self.owner[slot.offset:slot.offset + slot.nbytes]
+            else:
+                self.bytes[number] = np.full(slot.nbytes, GARBAGE, np.uint8)
+                self.known[number] = np.full(slot.nbytes, NOBODY)
+
+    def of(self, slots: Sequence[int], kernel: Kernel) -> list[Memory]:
+        """The memory of a kernel's buffers. An output that is updated in place holds what was there before."""
+        return [self._memory(slot, buffer) for slot, buffer in zip(slots, kernel.buffers, strict=True)]
+
+    def _memory(self, slot: int, buffer) -> Memory:
+        size = buffer.size * buffer.dtype.itemsize
+        known = self.known[slot][:size].reshape(buffer.size, buffer.dtype.itemsize)
+        complete = (known == slot).all(1)
+        memory = Memory(self.bytes[slot][:size].view(buffer.dtype.numpy), np.where(complete, BEFORE, NOBODY))
+        if buffer.written:
+            self.known[slot][:size] = slot
+        return memory
+
+    def copy(self, step: Copy) -> None:
+        self.bytes[step.target][:step.nbytes] = self.bytes[step.source][:step.nbytes]
+        self.known[step.target][:step.nbytes] = step.target
+
+    def call(self, step: Library) -> None:
+        arrays = [self._array(o) for o in step.inputs]
+        call = TABLE["library"].numpy
+        dtypes = tuple(dtype_of(o.dtype) for o in step.outputs)
+        results = call((step.call, dict(step.attrs)["arguments"]), dtypes, tuple(o.shape for o in step.outputs), *arrays)
+        for operand, result in zip(step.outputs, results, strict=True):
+            raw = np.frombuffer(np.ascontiguousarray(result).tobytes(), np.uint8)
+            self.bytes[operand.slot][:raw.size] = raw
+            self.known[operand.slot][:raw.size] = operand.slot
+
+    def _array(self, operand) -> np.ndarray:
+        dtype = dtype_of(operand.dtype).numpy
+        size = int(np.prod(operand.shape)) * dtype.itemsize
+        if not (self.known[operand.slot][:size] == operand.slot).all():
+            raise KernelFault(f"a library routine reads slot {operand.slot} before it is written")
+        return self.bytes[operand.slot][:size].view(dtype).reshape(operand.shape)
+
+    def output(self, slot: int) -> np.ndarray:
+        if not (self.known[slot] == slot).all():
+            raise KernelFault(f"output slot {slot} is not written")
+        return self.bytes[slot]
