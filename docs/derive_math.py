@@ -70,7 +70,7 @@ def fit(f, low, high, powers, weight=lambda x: 1, bits=24, fixed=()):
     while powers:
         found, _ = minimax(f, mpf(low), mpf(high), powers, weight, fixed)
         fixed.append((powers.pop(0), rounded(found[0], bits)))
-    grid = [mpf(low) + (mpf(high) - mpf(low)) * k / 2000 for k in range(2001)]
+    grid = [mpf(low) + (mpf(high) - mpf(low)) * k / 1999 for k in range(2000)]
     return fixed, max(abs(f(x) - sum(c * x**p for p, c in fixed)) * weight(x) for x in grid if x)
 
 
@@ -105,14 +105,14 @@ def log_float():
 
 
 def log2_float():
-    """(log2(1 + f) / f - high) / 1, |f| <= 1/3, with log2(e) = high + the constant coefficient."""
-    high = split(1 / LN2, 24, 24)[0]
-    return fit(lambda f: log1p(f) / f / LN2 - high, -THIRD, THIRD, range(10), lambda f: f / log1p(f))
+    """(log2(1 + f) - f log2 e) / f**2, |f| <= 1/3, relative to log2(1 + f)."""
+    return fit(lambda f: (log1p(f) - f) / f**2 / LN2, -THIRD, THIRD, range(9), lambda f: abs(f**2 * LN2 / log1p(f)))
 
 
 def log10_float():
-    high = split(1 / log(mpf(10)), 24, 24)[0]
-    return fit(lambda f: log1p(f) / f / log(mpf(10)) - high, -THIRD, THIRD, range(10), lambda f: f / log1p(f))
+    """(log10(1 + f) - f log10 e) / f**2, |f| <= 1/3, relative to log10(1 + f)."""
+    ten = log(mpf(10))
+    return fit(lambda f: (log1p(f) - f) / f**2 / ten, -THIRD, THIRD, range(9), lambda f: abs(f**2 * ten / log1p(f)))
 
 
 def erf_small_float():
@@ -123,7 +123,7 @@ def erf_small_float():
 def erf_large_float():
     """erfc(x)**(1/8) in x - 2.5, 1 <= x <= 4, by absolute error of its eighth power."""
     root = mpf(1) / 8
-    return fit(lambda t: erfc(t + 2.5)**root, -1.5, 1.5, range(9), lambda t: 8 * erfc(t + 2.5)**(7 * root))
+    return fit(lambda t: erfc(t + 2.5)**root, -1.5, 1.5, range(8), lambda t: 8 * erfc(t + 2.5)**(7 * root))
 
 
 def exp_double():
