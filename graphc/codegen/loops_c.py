@@ -12,7 +12,7 @@ from graphc.codegen import Rendered
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import Accumulate, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store
 from graphc.ir.ops import ADD, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
 
@@ -128,12 +128,20 @@ class _Model:
         return self.loop(s, enclosing)
 
     def loop(self, s: Loop, enclosing: dict) -> dict:
+        if type(s) is If:
+            return {"kind": "if", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
+                    "otherwise": self.statements(s.otherwise, enclosing)}
         if s.kind == "reduce":
             return self.reduction(s)
         if s.kind == "serial" and (running := _scans(s)):
             return self.scan(s, running)
         if self.tile and s.axis == self.kernel.parallel[-1]:
-            return {"kind": "loop", "axis": s.axis.name, "start": self.tile["start"], "stop": self.tile["stop"],
+            start, stop = self.tile["start"], self.tile["stop"]
+            if s.start is not None and s.start.const:
+                start = f"MAX({start}, {self.spell.index(s.start)})"
+            if s.limit is not None and s.limit.const != s.axis.extent:
+                stop = f"MIN({stop}, {self.spell.index(s.limit)})"
+            return {"kind": "loop", "axis": s.axis.name, "start": start, "stop": stop,
                     "body": self.statements(s.body, enclosing)}
         return {"kind": "loop", "axis": s.axis.name, "start": "0", "stop": self.stop(s),
                 "body": self.statements(s.body, enclosing)}

@@ -1,6 +1,6 @@
 """Kernels: loop trees over buffers, the last form before source text.
 
-A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` over `Let`, `Local`,
+A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` and `If` over `Let`, `Local`,
 `Accumulate` and `Store`. Expressions are graph nodes of shape () whose leaves are the four ops below: there is one
 node type and one op table for graphs and kernels alike.
 
@@ -77,13 +77,23 @@ class Store:
 class Loop:
     """kind: "vector" (iterations independent or a reduction, SIMD), "serial" (in order), "reduce" (around Accumulate).
 
-    `limit`: when given, the loop ends at min(extent, limit).
+    `start` and `limit`: when given, the loop runs from start, and ends at min(extent, limit).
     """
 
     axis: Axis
     kind: str
     body: tuple
     limit: Index | None = None
+    start: Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One of two bodies, by a condition that is the same for all iterations of the loops inside."""
+
+    test: Node
+    body: tuple
+    otherwise: tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +160,7 @@ def walk(body: tuple, visit) -> None:
             visit(s, loops)
             if type(s) is Loop:
                 inner(s.body, (*loops, s))
+            elif type(s) is If:
+                inner(s.body, loops)
+                inner(s.otherwise, loops)
     inner(body, ())

@@ -11,7 +11,7 @@ from math import prod
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Accumulate, Kernel, Local, Loop, Store, data_exprs, operands
+from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, data_exprs, operands
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST, CONTRACT, ELEMENTWISE
 
@@ -52,6 +52,8 @@ def kernel_cost(kernel: Kernel) -> Cost:
             here = k if stage is None else stage
             if type(s) is Loop:
                 visit(s.body, loops if s.axis in loops else (*loops, s.axis), here)
+            elif type(s) is If:         # the other version is for the edges
+                visit(s.body, loops, here)
             elif type(s) is not Local:
                 flops += _statement(kernel, s, loops, here, loads, stores, seen)
 

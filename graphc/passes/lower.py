@@ -17,6 +17,7 @@ from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes.place import place
+from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 
@@ -364,7 +365,9 @@ class _Lowering:
         if stage.reduces and self.group.kind in ("scan", "scatter"):
             inner: tuple = (Loop(self.axes[-1], "vector", body),) if self.tiled else body
             return (Loop(stage.axes[0], "serial", inner),)
-        if self.tiled:
+        if self.group.kind == "map":
+            body = without_conditions(body, self.axes[-1], self.axes[:-1])
+        elif self.tiled:
             body = (Loop(self.axes[-1], "vector", body),)
         if self.block is not None and not stage.axes:
             return (replace(self.block, body=body),)

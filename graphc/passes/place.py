@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, Let, Local, Loop, Store, data_exprs, index_of,
+from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Let, Local, Loop, Store, data_exprs, index_of,
                               operands)
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import CONST, PARAM
@@ -54,10 +54,20 @@ class _Placer:
                 scope.body.append(replace(s, body=tuple(inner.body)))
                 for name in inner.values:       # finished: fixed from here on, but an array over the tile
                     scope.values[name] = -1 if self.tile is not None else scope.depth
+            elif type(s) is If:
+                test = self._expr(s.test, scopes)
+                scope.body.append(If(test, self._branch(s.body, scopes), self._branch(s.otherwise, scopes)))
             elif type(s) is Local:
                 scope.body.append(s)
             else:
                 self._statement(s, scopes)
+
+    def _branch(self, statements: tuple, scopes: list[_Scope]) -> tuple:
+        """A block of its own: what is named in it is not known behind it."""
+        outer = scopes[-1]
+        inner = _Scope(outer.depth, outer.axes, dict(outer.values), named=dict(outer.named))
+        self._body(statements, [*scopes[:-1], inner])
+        return tuple(inner.body)
 
     def _statement(self, s, scopes: list[_Scope]) -> None:
         if type(s) is Accumulate:
@@ -182,6 +192,10 @@ def _count_uses(body: tuple) -> dict[Node, int]:
         for s in statements:
             if type(s) is Loop:
                 visit(s.body)
+            elif type(s) is If:
+                note(s.test)
+                visit(s.body)
+                visit(s.otherwise)
             elif type(s) is not Local:
                 note(s.value)
                 if type(s) is Accumulate and s.other is not None:
