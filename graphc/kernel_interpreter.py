@@ -25,7 +25,7 @@ from graphc.build import Built
 from graphc.ir import trees
 from graphc.ir.dtype import DType
 from graphc.ir.dtype import by_name as dtype_of
-from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Kernel, Let, Local, Loop, Store
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE

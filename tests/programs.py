@@ -41,7 +41,7 @@ def data(dtype: str, shape: Sequence[int], kind: str, seed: int) -> np.ndarray:
     if wanted.kind in "iu":
         low = 0 if wanted.kind == "u" else -9
         x = rng.integers(low, 10, shape).astype(wanted)
-        return _sprinkle(x, rng, np.array([np.iinfo(wanted).min, np.iinfo(wanted).max, 0, 1])) if kind == "special" else x
+        return _sprinkle(x, rng, [np.iinfo(wanted).min, np.iinfo(wanted).max, 0, 1]) if kind == "special" else x
     x = rng.normal(size=shape) * 2
     if wanted.kind == "c":
         return (x + 1j * rng.normal(size=shape)).astype(wanted)
@@ -49,17 +49,17 @@ def data(dtype: str, shape: Sequence[int], kind: str, seed: int) -> np.ndarray:
     return _sprinkle(x, rng, _awkward(wanted)) if kind == "special" else x
 
 
-def _awkward(dtype: np.dtype) -> np.ndarray:
+def _awkward(dtype: np.dtype) -> list[float]:
     limits = gc.finfo(dtype)
     tiny = float(limits.smallest_normal)
-    return np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny / 4, float(limits.max)]).astype(dtype)
+    return [np.nan, np.inf, -np.inf, -0.0, 0.0, tiny, -tiny / 4, float(limits.max)]
 
 
-def _sprinkle(x: np.ndarray, rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
+def _sprinkle(x: np.ndarray, rng: np.random.Generator, values: list) -> np.ndarray:
     """x with about one element in five replaced."""
     chosen = rng.random(x.shape) < 0.2
     with np.errstate(all="ignore"):
-        return np.where(chosen, rng.choice(values.astype(x.dtype), x.shape), x).astype(x.dtype)
+        return np.where(chosen, rng.choice(np.array(values).astype(x.dtype), x.shape), x).astype(x.dtype)
 
 
 def leaf(dtype: str, shape: Sequence[int], kind: str, seed: int) -> gc.Tensor:
@@ -129,11 +129,11 @@ def _renumber(line: str, new: dict[int, int]) -> str:
 
 
 def make(random: randoms.Random, large: bool = False) -> Program:
-    """A program of some 3 to 14 operations. `large`: some values are long enough for several chunks and threads."""
+    """A program of some 2 to 10 operations. `large`: some values are long enough for several chunks and threads."""
     writer = _Writer(random, large)
     for _ in range(random.randint(1, 3)):
         writer.add(writer.new_leaf())
-    wanted, tries = random.randint(3, 14), 0
+    wanted, tries = random.randint(2, 9), 0
     while len(writer.lines) < wanted + 3 and tries < 60:
         tries += 1
         line = random.choices(_ROWS, _ROW_WEIGHTS)[0](writer)

@@ -1,0 +1,30 @@
+"""Programs that failed once, cut down: line k is v{k}, the last is the result. See programs.py for the names."""
+
+REGRESSIONS = {
+    "atan2 of doubles had no vector clone": """
+        leaf('float64', (65, 2), 'special', 146)
+        gc.atan2(v0, v0)
+    """,
+    "cumulative_prod took minima": """
+        leaf('int32', (400, 3), 'plain', 865)
+        gc.cumulative_prod(v0, axis=1)
+    """,
+    "neighbours of bfloat16 were those of float32": """
+        leaf('bfloat16', (1, 2049), 'special', 164)
+        gc.nextafter(v0, leaf('bfloat16', (1,), 'plain', 344))
+    """,
+    "neighbours of float16 were those of float32": """
+        leaf('float16', (129,), 'special', 164)
+        gc.nextafter(v0, leaf('float16', (1,), 'plain', 344))
+    """,
+    "complex numbers had no helpers": """
+        leaf('complex64', (3, 3, 17, 3), 'plain', 701)
+        gc.exp(v0 * 7) / (v0 + 1)
+        gc.sum(gc.prod(v1, axis=3), axis=0)
+    """,
+    "which zero is the maximum depended on the loop": """
+        leaf('float32', (40, 129), 'special', 5) * 0
+        gc.max(v0, axis=1) + gc.min(v0, axis=1)
+        1 / gc.max(v0, axis=0)
+    """,
+}

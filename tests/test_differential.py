@@ -1,0 +1,42 @@
+"""Random programs against the reference, and against themselves realized in other ways: see differential.py.
+
+`--programs N` sets how many (1,000 by default; .ci/long runs 20,000). A failure prints its seed and the program, cut down.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from differential import problem_of, shortest
+from programs import Program, of_seed
+from regressions import REGRESSIONS
+
+from graphc import driver
+
+CHUNK = 10
+FIRST = int(os.environ.get("FIRST_SEED", "0"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "first_seed" in metafunc.fixturenames:
+        count = metafunc.config.getoption("--programs")
+        metafunc.parametrize("first_seed", range(FIRST, FIRST + count, CHUNK))
+
+
+def test_programs_agree_with_the_reference_however_realized(first_seed: int):
+    problems = []
+    for seed in range(first_seed, first_seed + CHUNK):
+        program = of_seed(seed)
+        problem = problem_of(program, seed)
+        if problem is not None:
+            problems.append(f"seed {seed}: {problem_of(shortest(program)) or problem}")
+    driver.forget_programs()
+    assert not problems, "\n\n".join(problems)
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_programs_that_failed_once(name: str):
+    lines = tuple(REGRESSIONS[name].strip().splitlines())
+    problem = problem_of(Program(tuple(line.strip() for line in lines), (len(lines) - 1,)))
+    assert problem is None, problem
