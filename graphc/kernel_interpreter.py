@@ -181,8 +181,9 @@ class _Interpreter:
             if not self.kernel.buffers[s.buffer].written:
                 raise self._fault(f"a store into {name}, which is an input")
         self._inside(position, memory, name)
-        if s.local is None and memory.writer[position] >= 0 and memory.writer[position] != self.iteration:
-            raise self._fault(f"iterations {memory.writer[position]} and {self.iteration} both write {name}[{position}]")
+        writer = memory.writer[position]
+        if s.local is None and writer >= 0 and writer != self.iteration:
+            raise self._fault(f"iterations {writer} and {self.iteration} both write {name}[{position}]")
         if value.dtype != memory.array.dtype:
             raise self._fault(f"a {value.dtype} is stored into {memory.array.dtype} {name}")
         memory.array[position] = value
@@ -335,7 +336,7 @@ def _identity(s: Accumulate):
             info = np.iinfo(dtype.numpy)
             return dtype.numpy.type(info.min if low else info.max)
         return dtype.numpy.type(-np.inf if low else np.inf) if dtype.kind == "f" else np.bool_(not low)
-    return -dtype.numpy.type(0) if dtype.kind == "f" else dtype.numpy.type(complex(-0.0, -0.0) if dtype.kind == "c" else 0)
+    return dtype.numpy.type({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0))
 
 
 def _fma(dtype: DType):
@@ -424,7 +425,8 @@ class _Slots:
         arrays = [self._array(o) for o in step.inputs]
         call = TABLE["library"].numpy
         dtypes = tuple(dtype_of(o.dtype) for o in step.outputs)
-        results = call((step.call, dict(step.attrs)["arguments"]), dtypes, tuple(o.shape for o in step.outputs), *arrays)
+        attrs, shapes = (step.call, dict(step.attrs)["arguments"]), tuple(o.shape for o in step.outputs)
+        results = call(attrs, dtypes, shapes, *arrays)
         for operand, result in zip(step.outputs, results, strict=True):
             raw = np.frombuffer(np.ascontiguousarray(result).tobytes(), np.uint8)
             self.bytes[operand.slot][:raw.size] = raw

@@ -1,6 +1,7 @@
 """Random programs against the reference, and against themselves realized in other ways: see differential.py.
 
-`--programs N` sets how many (1,000 by default; .ci/long runs 20,000). A failure prints its seed and the program, cut down.
+`--programs N` sets how many (1,000 by default; .ci/long runs 20,000). A failure prints its seed and the program, cut
+down.
 """
 
 from __future__ import annotations

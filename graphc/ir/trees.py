@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 Combine = Callable[[T, T], T]
 
-LANES = 64                                                              # partial results in a chunk of an inner reduction
+LANES = 64      # partial results in a chunk of an inner reduction
 CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}      # elements of a chunk, by order
 
 
