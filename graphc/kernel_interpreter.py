@@ -26,7 +26,7 @@ from graphc.ir import trees
 from graphc.ir.dtype import DType
 from graphc.ir.dtype import by_name as dtype_of
 from graphc.ir.index import Axis, Data, FloorDiv, Index
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
 from graphc.ir.program import Copy, Launch, Library
@@ -147,6 +147,8 @@ class _Interpreter:
                 self._accumulate(s)
             elif kind is Local:
                 self.frame.locals[s.name] = Memory.fresh(s.dtype, s.extent)
+            elif kind is If:
+                self._body(s.body if self._expr(s.test) else s.otherwise)
             elif s.kind == "reduce":
                 self._reduce(s)
             elif s.kind == "serial" and (running := _accumulations(s, "scan")):
@@ -157,10 +159,9 @@ class _Interpreter:
     def _loop(self, s: Loop) -> None:
         """Plain iterations. Those over the tile are parallel too: each column is an iteration of its own."""
         frame, segment = self.frame, self.iteration
+        steps = self._range(s)
         if s.axis == self.tile:
-            steps = range(frame.start, frame.stop)
-        else:
-            steps = range(self._length(s))
+            steps = range(max(steps.start, frame.start), min(steps.stop, frame.stop))
         for k in steps:
             frame.axes[s.axis] = k
             if s.axis == self.tile:
@@ -169,8 +170,9 @@ class _Interpreter:
         frame.axes.pop(s.axis, None)
         self.iteration = segment
 
-    def _length(self, s: Loop) -> int:
-        return s.axis.extent if s.limit is None else max(0, min(s.axis.extent, self._index(s.limit)))
+    def _range(self, s: Loop) -> range:
+        start = 0 if s.start is None else self._index(s.start)
+        return range(start, s.axis.extent if s.limit is None else min(s.axis.extent, self._index(s.limit)))
 
     def _store(self, s: Store) -> None:
         value, position = self._expr(s.value), self._index(s.index)
@@ -213,7 +215,7 @@ class _Interpreter:
         frame, sums = self.frame, _accumulations(s)
         columns = range(frame.start, frame.stop) if self.tile is not None else [None]
         frame.collected = {a.name: {column: [] for column in columns} for a in sums}
-        for k in range(self._length(s)):
+        for k in self._range(s):
             frame.axes[s.axis] = k
             self._body(s.body)
         frame.axes.pop(s.axis, None)
@@ -228,7 +230,7 @@ class _Interpreter:
         for a in running:
             for column in range(frame.start, frame.stop) if self.tile is not None else [None]:
                 self._keep(a.name, column, _identity(a))
-        for k in range(self._length(s)):
+        for k in self._range(s):
             frame.axes[s.axis] = k
             self._body(s.body)
         frame.axes.pop(s.axis, None)

@@ -59,7 +59,8 @@ def with_threads(count: int) -> Callable[[Program], list[np.ndarray]]:
 def every_node(program: Program) -> list[np.ndarray]:
     """Each operation by itself, and each held against the reference."""
     results = program.results()
-    facts = [(n, n.op, n.attrs, n.srcs) for n in topological([t.node for t in results]) if n.value is None]
+    # Lists of our own hold the sources: an update may write into the memory of a leaf that nobody holds.
+    facts = [(n, n.op, n.attrs, list(n.srcs)) for n in topological([t.node for t in results]) if n.value is None]
     for node, op, attrs, srcs in facts:
         if op is CONST or isinstance(node.dtype, tuple):
             continue

@@ -27,4 +27,13 @@ REGRESSIONS = {
         gc.max(v0, axis=1) + gc.min(v0, axis=1)
         1 / gc.max(v0, axis=0)
     """,
+    "a block of a long reduction took its source for a row": """
+        leaf('float32', (140002,), 'plain', 580)
+        gc.sum(-v0, axis=0) + v0[:2]
+        gc.sqrt(gc.var(gc.exp(v0), axis=0, keepdims=True)) + v1
+    """,
+    "a reduction over nothing, with simplify switched off": """
+        leaf('float16', (0, 3), 'plain', 935)
+        gc.prod(v0, axis=0, keepdims=True) + gc.sum(v0, axis=0)
+    """,
 }

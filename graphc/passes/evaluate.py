@@ -58,6 +58,8 @@ def is_short(node: Node) -> bool:
 
 def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:
     """Unrolled where each element is needed once; a row statistic (kept axis, then broadcast) keeps its own loop."""
+    if not node.srcs[0].shape[node.attrs[0]]:
+        return True
     kept = any(u.op is RESHAPE and len(u.shape) == len(node.shape) + 1 for u in users)
     return not kept and evaluations <= node.size
 

@@ -115,6 +115,8 @@ class Reader:
             value = yield src, (*index[:axis], ix.constant(k), *index[axis:]), mask
             values.append(value if value.dtype is carried else make(CAST, carried, (), (value,)))
         op = _COMBINE[node.op.c]
+        if not values:
+            return const(1 if node.op.c == "mul" else 0, node.dtype)
         total = _in_order(op, values) if order == "outer" else _folded(op, values)
         return total if carried is node.dtype else make(CAST, node.dtype, (), (total,))
 

@@ -91,7 +91,8 @@ def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
     if node.op.kind == REDUCE:
         axis = node.attrs[0]
         own = identity(node.shape)
-        return [(node.srcs[0], (*own[:axis], rank, *own[axis:]))]
+        rest = own[axis + (len(node.attrs) == 3):]      # in blocks: the axis stays, and one of it has many elements
+        return [(node.srcs[0], (*own[:axis], rank, *rest))]
     if node.op.kind == CONTRACT:
         a, b = node.srcs
         own = identity(node.shape)
