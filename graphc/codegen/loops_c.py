@@ -12,10 +12,13 @@ from graphc.codegen import Rendered
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store
-from graphc.ir.ops import ADD, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.ops import ADD, CONST, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB
 from graphc.ir.program import KernelSource
 
+STRIP = 32          # elements of a strip: four vectors of 8 floats hide the latency of one another
+LONG = 24           # operations from which strips pay
+_PLAIN = (ADD, SUB, MUL, NEG)
 LANES = 64          # partial results of a chunk of an inner reduction
 CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
 SCRATCH_ALIGNMENT = 64
@@ -141,10 +144,22 @@ class _Model:
                 start = f"MAX({start}, {self.spell.index(s.start)})"
             if s.limit is not None and s.limit.const != s.axis.extent:
                 stop = f"MIN({stop}, {self.spell.index(s.limit)})"
+            if _is_long_arithmetic(s.body):
+                return self.strips(s, start, stop)
             return {"kind": "loop", "axis": s.axis.name, "start": start, "stop": stop,
                     "body": self.statements(s.body, enclosing)}
         return {"kind": "loop", "axis": s.axis.name, "start": "0", "stop": self.stop(s),
                 "body": self.statements(s.body, enclosing)}
+
+    def strips(self, s: Loop, start: str, stop: str) -> dict:
+        """Long formulas a strip of elements at a time, one operation after the other over the whole strip."""
+        names = [x.name for x in s.body if type(x) is Let]
+        self.spell.arrays.update(dict.fromkeys(names, "[l]"))
+        strip = self.statements(s.body, {})
+        for name in names:
+            del self.spell.arrays[name]
+        return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": STRIP, "strip": strip,
+                "body": self.statements(s.body, {})}
 
     def stop(self, s: Loop) -> str:
         extent = self.spell.extent(s.axis)
@@ -278,6 +293,24 @@ def _scans(loop: Loop) -> list[Accumulate]:
         elif type(s) is Loop:
             found += _scans(s)
     return found
+
+
+def _is_long_arithmetic(body: tuple) -> bool:
+    """Whether a loop is bound by the latency of one long chain of plain float operations."""
+    if not all(type(s) in (Let, Store) and s.value.dtype in (dt.float32, dt.float64) for s in body):
+        return False
+    count, seen, stack = 0, set(), [s.value for s in body]
+    while stack:
+        expr = stack.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if expr.op in _PLAIN:
+            count += 1
+        elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
+            return False
+        stack.extend(expr.srcs)
+    return count >= LONG
 
 
 def _register_bytes(dtype: DType) -> int:
