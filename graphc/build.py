@@ -10,7 +10,7 @@ from graphc.ir.node import Node, make
 from graphc.ir.ops import GET
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Operand, Program, Step
 from graphc.ir.schedule import Schedule
-from graphc.passes import GRAPH_PASSES, fuse, lower, plan_memory
+from graphc.passes import GRAPH_PASSES, fuse, lower, plan_memory, verify
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
 
@@ -30,8 +30,13 @@ def build(graph: Graph, dialect: str) -> Built:
     for name, graph_pass in GRAPH_PASSES:
         if name not in settings.disable:
             roots = graph_pass(roots)
+            if settings.verify:
+                verify.verify_graph(roots, name)
     schedule = fuse(roots, disabled="fuse" in settings.disable)
     lowered = lower(schedule)
+    if settings.verify:
+        verify.verify_schedule(schedule)
+        verify.verify_kernels(lowered)
     results = _library_results(schedule)
     memory = plan_memory(lowered, roots, leaves, results)
     rendered = {step: render(step.kernel, dialect) for step in memory.steps if isinstance(step, LoweredKernel)}
