@@ -36,4 +36,13 @@ REGRESSIONS = {
         leaf('float16', (0, 3), 'plain', 935)
         gc.prod(v0, axis=0, keepdims=True) + gc.sum(v0, axis=0)
     """,
+    "a contraction over nothing, with simplify switched off": """
+        leaf('float32', (0,), 'plain', 401)
+        v0 @ leaf('float32', (0, 2), 'special', 295)
+    """,
+    "statistics inside a concatenation": """
+        leaf('float32', (70001,), 'plain', 761)
+        (v0 - gc.mean(v0, axis=0, keepdims=True)) / gc.sqrt(gc.var(v0, axis=0, keepdims=True) + 1)
+        gc.concat([v1, v1, v1], axis=0)
+    """,
 }

@@ -15,8 +15,8 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import VALUE, Kernel, KernelBuffer, Let, Loop, Store, index_value, load
 from graphc.ir.node import Node, buffer, const, make
-from graphc.ir.ops import (ADD, AND, CONCAT, DOT, EQ, EXP, EXPAND, LT, PERMUTE, RESHAPE, SLICE, SUM, TAKE, UPDATE, WHERE,
-                           WINDOW)
+from graphc.ir.ops import (ADD, AND, CONCAT, DOT, EQ, EXP, EXPAND, LT, PERMUTE, RESHAPE, SLICE, SUM, TAKE, UPDATE,
+                           WHERE, WINDOW)
 from graphc.passes import fuse
 from graphc.passes.verify import VerifyError, bounds, verify_graph, verify_kernel, verify_schedule
 
@@ -79,9 +79,8 @@ def test_wrong_nodes(node: Node, message: str):
 
 def _schedule():
     total = make(SUM, dt.float32, (3,), (make(EXP, dt.float32, (3, 4), (X,)),), (1, "inner"))
-    other = make(SUM, dt.float32, (4,), (make(ADD, dt.float32, (3, 4), (X, make(RESHAPE, dt.float32, (3, 1), (total,)))),),
-                 (0, "outer"))
-    return fuse((other,))
+    shifted = make(ADD, dt.float32, (3, 4), (X, make(RESHAPE, dt.float32, (3, 1), (total,))))
+    return fuse((make(SUM, dt.float32, (4,), (shifted,), (0, "outer")),))
 
 
 def test_schedules():
@@ -100,7 +99,7 @@ def test_schedules():
 
 # ------------------------------------------------------------------------------------------------------------ kernels
 
-AXIS, K = Axis("i", 6), Axis("k", 4)
+AXIS, K, LONG = Axis("i", 6), Axis("k", 4), Axis("k", 9)
 AT = ix.of(AXIS)
 NODES = (leaf((6,)), leaf((6,)))
 
@@ -122,7 +121,7 @@ INSIDE = make(LT, dt.bool, (), (index_value(AT), index_value(ix.constant(5))))
     [Store(1, AT, x(ix.shift(AT, 1), INSIDE))],
     [Let("t0", x(AT)), Store(1, AT, make(VALUE, dt.float32, (), (), ("t0",)))],
     [Loop(K, "serial", (Store(1, AT, x(ix.shift(ix.of(K), 2))),))],
-    [Loop(Axis("k", 9), "serial", (Store(1, AT, x(ix.shift(ix.of(Axis("k", 9)), -3))),), ix.constant(9), ix.constant(3))],
+    [Loop(LONG, "serial", (Store(1, AT, x(ix.shift(ix.of(LONG), -3))),), ix.constant(9), ix.constant(3))],
 ])
 def test_sound_kernels(body):
     verify_kernel(kernel(*body), NODES)

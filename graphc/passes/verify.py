@@ -17,7 +17,8 @@ from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel,
                               operands)
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER,
-                           PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW)
+                           PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE,
+                           WINDOW)
 from graphc.ir.schedule import Schedule
 
 
