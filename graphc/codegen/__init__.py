@@ -32,7 +32,8 @@ def environment():
     """The one template environment. A name that a template misses is an error."""
     import jinja2
     return jinja2.Environment(loader=jinja2.PackageLoader("graphc.codegen_templates", "."), trim_blocks=True,
-                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+                              auto_reload=False)
 
 
 def render(kernel: Kernel, dialect: str) -> Rendered:

@@ -24,6 +24,8 @@ from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_sh
 MAX_STATEMENTS = 2000
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
+MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
+SHARE_COST = 40             # storing for another kernel is one write and one read of memory
 MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
 
 
@@ -36,6 +38,7 @@ class Unit:
     reads: dict[Node, track.Dims | None]    # what lies in memory or is an anchor, with the axes that carry its own
     elements: int                           # size of its iteration space
     prologue: list[Node]                    # scalars that its kernel folds from partial results
+    inside: list[Node]                      # expressions that it evaluates
 
 
 def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
@@ -44,8 +47,18 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
     stored |= _cut_large(order, stored, anchors)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
-    builder = _Builder(anchors)
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
+    for _ in range(MAX_ROUNDS):
+        builder = _place_all(order, stored, anchors, folded)
+        shared = builder.worth_sharing(inlined_costs(order, stored)) - stored
+        if not shared or disabled:
+            break
+        stored |= shared
+    return builder.finish(roots, stored)
+
+
+def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded: set[Node]) -> _Builder:
+    builder = _Builder(anchors)
     for node in order:
         if node in folded:
             continue
@@ -53,7 +66,7 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
             builder.home[node] = builder.home[node.srcs[0]]
         elif node in anchors or node in stored:
             builder.place(_unit(node, node in anchors, stored, anchors, folded))
-    return builder.finish(roots, stored)
+    return builder
 
 
 def _folds_anywhere(node: Node) -> bool:
@@ -170,6 +183,7 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
         elements = node.size
     reads: dict[Node, track.Dims | None] = {}
     prologue: dict[Node, None] = {}
+    inside: dict[Node, None] = {}
     seen: set[tuple[Node, track.Dims]] = set()
     stack = list(start)
     while stack:
@@ -183,8 +197,9 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
         elif src.op is BUFFER or src in stored or src in anchors or src.op.kind == OTHER:
             reads[src] = dims if reads.get(src, dims) == dims else None     # None: read in more than one way
         else:
+            inside[src] = None
             stack.extend(track.sources(src, dims))
-    return Unit(node, anchor, reads, elements, list(prologue))
+    return Unit(node, anchor, reads, elements, list(prologue), list(inside))
 
 
 class _Builder:
@@ -197,6 +212,7 @@ class _Builder:
         self.anchors = anchors
         self._by_shape: dict[tuple, list[Group]] = {}   # where independent units of one shape meet
         self._elements: dict[Group, int] = {}
+        self._evaluated: dict[Node, set[Group]] = {}    # expression -> the kernels that evaluate it
 
     def place(self, unit: Unit) -> None:
         level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
@@ -223,6 +239,27 @@ class _Builder:
         group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group
+        for node in unit.inside:
+            self._evaluated.setdefault(node, set()).add(group)
+
+    def worth_sharing(self, cost: dict[Node, float]) -> set[Node]:
+        """Expressions that several kernels evaluate although storing them once would be cheaper: of those the outermost,
+        which no other shared expression reads for all of the same kernels."""
+        wanted: set[Node] = set()
+        covered: set[Node] = set()
+        for node in reversed(list(self._evaluated)):
+            kernels = self._evaluated[node]
+            if node.op.kind in (ELEMENTWISE, REDUCE) and len(kernels) > 1 and node not in covered \
+                    and (len(kernels) - 1) * cost[node] > SHARE_COST:
+                wanted.add(node)
+        for node in wanted:
+            stack = list(node.srcs)
+            while stack:
+                src = stack.pop()
+                if src not in covered and self._evaluated.get(src, set()) <= self._evaluated[node]:
+                    covered.add(src)
+                    stack.extend(src.srcs)
+        return wanted - covered
 
     def _join_producer(self, unit: Unit, kind: str) -> Group | None:
         """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""
