@@ -2,9 +2,9 @@
 
 Every polynomial is the best approximation in the maximum norm with a weight (usually relative error), found by the
 exchange method of Remez on a fine grid of Chebyshev points in 60 digits. The coefficients are then rounded to the
-format one by one, the lowest power first, and the rest is fitted anew after each, so that later coefficients make up for
-the rounding of earlier ones. The reductions of the arguments follow Cody & Waite, Software Manual for the Elementary
-Functions (1980), and Muller, Elementary Functions. Needs mpmath.
+format one by one, the lowest power first, and the rest is fitted anew after each, so that later coefficients make up
+for the rounding of earlier ones. The reductions of the arguments follow Cody & Waite, Software Manual for the
+Elementary Functions (1980), and Muller, Elementary Functions. Needs mpmath.
 """
 from __future__ import annotations
 
@@ -99,20 +99,9 @@ def expm1_float():
     return fit(lambda r: (expm1(r) - r) / r**2, -LN2 * 0.501, LN2 * 0.501, range(6), lambda r: abs(r**2 / expm1(r)))
 
 
-def log_float():
+def log1p_float():
     """(log(1 + f) - f) / f**2, |f| <= 1/3, relative to log(1 + f)."""
     return fit(lambda f: (log1p(f) - f) / f**2, -THIRD, THIRD, range(9), lambda f: abs(f**2 / log1p(f)))
-
-
-def log2_float():
-    """(log2(1 + f) - f log2 e) / f**2, |f| <= 1/3, relative to log2(1 + f)."""
-    return fit(lambda f: (log1p(f) - f) / f**2 / LN2, -THIRD, THIRD, range(9), lambda f: abs(f**2 * LN2 / log1p(f)))
-
-
-def log10_float():
-    """(log10(1 + f) - f log10 e) / f**2, |f| <= 1/3, relative to log10(1 + f)."""
-    ten = log(mpf(10))
-    return fit(lambda f: (log1p(f) - f) / f**2 / ten, -THIRD, THIRD, range(9), lambda f: abs(f**2 * ten / log1p(f)))
 
 
 def erf_small_float():
@@ -121,7 +110,7 @@ def erf_small_float():
 
 
 def erf_large_float():
-    """erfc(x)**(1/8) in x - 2.5, 1 <= x <= 4, by absolute error of its eighth power."""
+    """erfc(x)**(1/8) in x - 2.5, 1 <= x <= 4, by the absolute error of its eighth power."""
     root = mpf(1) / 8
     return fit(lambda t: erfc(t + 2.5)**root, -1.5, 1.5, range(8), lambda t: 8 * erfc(t + 2.5)**(7 * root))
 
@@ -131,19 +120,9 @@ def exp_double():
     return fit(exp, -LN2 * 1.001, LN2 * 1.001, range(1, 14), lambda r: exp(-r), 53, [(0, mpf(1))])
 
 
-def log_double():
-    """With s = f / (2 + f): (log(1 + f) / s - 2) / s**2 in s**2, |s| <= 1/5."""
-    def series(z):
-        s = sqrt(z)
-        return (log((1 + s) / (1 - s)) / s - 2) / z
-    return fit(series, mpf(10)**-12, mpf(1) / 25, range(8), lambda z: z / 2, 53)
-
-
 def constants():
     """The constants that are split in two."""
-    pairs = {"ln 2, float": split(LN2, 24, 15), "ln 2, double": split(LN2, 53, 41),
-             "log2 e, float": split(1 / LN2, 24, 24), "log10 e, float": split(1 / log(mpf(10)), 24, 24),
-             "log10 2, float": split(LN2 / log(mpf(10)), 24, 16)}
+    pairs = {"ln 2, float": split(LN2, 24, 15), "ln 2, double": split(LN2, 53, 41)}
     for name, (high, low) in pairs.items():
         print(f"{name}: {literal(high, 53)} + {literal(low, 53)}")
 
@@ -153,8 +132,7 @@ def literal(value, bits: int) -> str:
 
 
 POLYNOMIALS = {f.__name__: (f, 53 if f.__name__.endswith("double") else 24) for f in (
-    exp_float, exp2_float, expm1_float, log_float, log2_float, log10_float, erf_small_float, erf_large_float,
-    exp_double, log_double)}
+    exp_float, exp2_float, expm1_float, log1p_float, erf_small_float, erf_large_float, exp_double)}
 
 
 def main(names) -> None:
