@@ -19,6 +19,7 @@ from graphc import canonical, program_cache
 from graphc.config import settings
 from graphc.errors import GraphcError
 from graphc.ir.node import Node
+from graphc.ir.ops import CONST
 from graphc.ir.program import Program
 from graphc.runtime import backend as backends
 from graphc.runtime.backend import Backend, IndexFault
@@ -103,7 +104,7 @@ def counters() -> Counters:
 
 def realize(nodes: Sequence[Node]) -> None:
     """Compute the nodes that have no value yet, in one schedule, and fulfil them. Constants take the current device."""
-    pending = [n for n in dict.fromkeys(nodes) if n.value is None]
+    pending = _pending(nodes)
     if not pending:
         return
     graph = canonical.canonicalize(pending)
@@ -117,6 +118,11 @@ def realize(nodes: Sequence[Node]) -> None:
             if node.device is None:
                 node.device = backend.name
             node.fulfil(value)
+
+
+def _pending(nodes: Sequence[Node]) -> list[Node]:
+    """What has to be computed. A constant has its value in itself, and is shared by all who use it: it stays one."""
+    return [n for n in dict.fromkeys(nodes) if n.value is None and n.op is not CONST]
 
 
 def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
@@ -214,7 +220,7 @@ def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
     from graphc.build import build
     from graphc.report import make_plan
-    pending = [n for n in dict.fromkeys(nodes) if n.value is None]
+    pending = _pending(nodes)
     graph = canonical.canonicalize(pending)
     chosen = backend_of(backend or graph.key[0])
     dialect = chosen.dialect

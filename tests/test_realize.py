@@ -1,0 +1,21 @@
+"""What realizing does to nodes that others share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import graphc as gc
+from graphc.ir.ops import CONST
+
+
+def test_a_constant_stays_a_constant():
+    scalars = [gc.asarray(value) for value in (False, True, 2.0, 7)]
+    gc.realize(*scalars)
+    assert [t.item() for t in scalars] == [False, True, 2.0, 7]
+    assert all(t.node.op is CONST for t in scalars)
+    doubled = gc.asarray(np.ones(3)) * 2.0
+    assert doubled.node.srcs[1].op is CONST and doubled.tolist() == [2, 2, 2]
+    # Passes compare conditions with the constants true and false.
+    padded = gc.pad(gc.asarray(np.ones((2, 2))), ((1, 0), (0, 1)))
+    assert padded.tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert gc.plan(*scalars).kernels == ()
