@@ -103,8 +103,8 @@ def _binary(name, f, c, *traits, **facts):
 
 
 def _wrapping(sign: str) -> dict:
-    """Integer arithmetic is done in the unsigned type of the same width, where overflow is defined."""
-    return {"iu": f"({{t}})(({{u}}){{0}} {sign} ({{u}}){{1}})", "fc": f"{{0}} {sign} {{1}}"}
+    """Integer arithmetic is done in unsigned types, where overflow is defined (uint16_t alone would become an int)."""
+    return {"iu": f"({{t}})(1u * ({{u}}){{0}} {sign} ({{u}}){{1}})", "fc": f"{{0}} {sign} {{1}}"}
 
 
 # ---- sources
