@@ -25,7 +25,8 @@ MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at 
 COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
-ROW_CHUNK = 1 << 13         # elements of a row kernel that one thread takes at a time
+LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
+ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
 MAX_REFINEMENTS = 8
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
@@ -379,9 +380,9 @@ class _Lowering:
 
     def _chunk(self) -> int:
         """Iterations of the parallel nest that make a chunk. No result depends on it."""
-        if self.tiled and self.width is None:
-            return MAP_CHUNK
         total = prod(a.extent for a in self.axes)
+        if self.tiled and self.width is None:
+            return max(MAP_CHUNK, min(LONG_CHUNK, total // 8))
         if self.width == COLUMNS:       # a column's result does not depend on the tile: one for each thread
             return max(64, min(COLUMNS, -(-total // settings.num_threads)))
         if self.tiled:
