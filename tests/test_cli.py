@@ -103,7 +103,7 @@ def test_help_imports_neither_numpy_nor_rich(tmp_path):
 
 
 def test_dump_kernels_prints_c_under_headers(script, backend):
-    done = graphc("dump-kernels", script, "--size", "5", cwd=script.parent)
+    done = graphc("dump-kernels", script, "--", "--size", "5", cwd=script.parent)
     assert "said by the script ['--size', '5']" in done.stderr and "said by" not in done.stdout
     if backend == "reference":
         assert done.stdout == "" and "no kernel was needed on backend reference" in done.stderr
@@ -119,7 +119,7 @@ def test_dump_kernels_as_json(script, backend):
 
 
 def test_dump_kernels_into_a_folder(script, backend, tmp_path):
-    graphc("dump-kernels", "--out", tmp_path / "out", script, cwd=script.parent)
+    graphc("dump-kernels", script, "--out", tmp_path / "out", cwd=script.parent)
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert len(files) == (0 if backend == "reference" else 1)
     assert all(name.startswith("001_") and name.endswith(".c") for name in files)
@@ -150,17 +150,61 @@ def test_a_script_that_exits(script):
     assert "Traceback" not in graphc("dump-kernels", script, cwd=script.parent, status=1).stderr
 
 
-def test_a_script_that_is_not_there(tmp_path):
-    done = graphc("dump-kernels", "nothing.py", cwd=tmp_path, status=1)
-    assert "there is no file nothing.py" in done.stderr
+def test_options_after_the_script_are_graphcs(script, backend, tmp_path):
+    done = graphc("dump-kernels", script, "--format", "json", "--out", tmp_path / "out", "--backend", backend,
+                  cwd=script.parent)  # fmt: skip
+    assert "said by the script []" in done.stderr and "kernels.json" in done.stdout
+    assert isinstance(json.loads((tmp_path / "out" / "kernels.json").read_text()), list)
+
+
+MODULE = "X = 3\ndef one(a): return a\ndef fails(): raise KeyError('inside')\n"
+WRONG = [
+    (["nothing.py"], "there is no file nothing.py"),
+    (["."], "is a folder"),
+    (["script.py", "--backend", "abacus"], "there is no backend 'abacus'; available: "),
+    (["script.py", "--size", "5"], "arguments of the script come after --"),
+    (["script.py", "--out", "script.py"], "--out script.py: File exists"),
+    (["script.py", "--out", "script.py/x"], "--out script.py/x: Not a directory"),
+    (["nomodule:f"], "there is no module nomodule"),
+    (["mine.deeper:f"], "there is no module mine.deeper"),
+    (["mine:nothing"], "module mine has no function nothing"),
+    (["mine:X"], "module mine has no function X"),
+    (["mine:one"], "mine:one cannot be called without arguments"),
+    (["mine:"], "mine: is neither a file nor MODULE:FUNC"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, text", WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
+def test_wrong_input_is_status_2_and_one_line(arguments, text, script, monkeypatch, capsys):
+    (script.parent / "mine.py").write_text(MODULE)
+    monkeypatch.chdir(script.parent)
+    monkeypatch.syspath_prepend(script.parent)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    try:
+        status = main(["dump-kernels", *arguments])
+    except SystemExit as exit:  # argparse, which prints the usage before its line
+        status = exit.code
+    shown = capsys.readouterr()
+    assert status == 2 and shown.out == "" and "said by" not in shown.err
+    assert text in shown.err.splitlines()[-1] and shown.err.splitlines()[-1].startswith("graphc: ")
+
+
+def test_a_function_that_fails_shows_its_traceback(tmp_path):
+    (tmp_path / "mine.py").write_text(MODULE)
+    done = graphc("explain", "mine:fails", cwd=tmp_path, status=1)
+    assert done.stderr.count("File ") == 1 and "KeyError: 'inside'" in done.stderr
 
 
 def test_explain(script, backend):
+    script.write_text(SCRIPT + "print(gc.sum(gc.exp(x)).numpy())\n" * 3)
     done = graphc("explain", script, cwd=script.parent)
     if backend == "reference":
         assert "no kernel was needed" in done.stderr
         return
-    assert "1 kernel, 192 B moved" in done.stdout and "script.py" in done.stdout
+    assert "1 kernel, 192 B moved" in done.stdout
+    assert "script.py:8  z = y / gc.sum(y, axis=1, keepdims=True)" in done.stdout
+    assert "float64[3, 4] -> float64[3, 4]" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_devices(tmp_path):

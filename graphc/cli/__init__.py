@@ -15,15 +15,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0, 1 if the work failed, 2 if the command line was wrong."""
     from graphc.errors import GraphcError
 
-    options = _parser().parse_args(argv)
+    options = _parse(sys.argv[1:] if argv is None else list(argv))
     try:
         return options.command(options) or 0
-    except GraphcError as error:
+    except UsageError as error:
         print(f"graphc: {error}", file=sys.stderr)
+        return 2
+    except GraphcError as error:
+        print("graphc: " + "; ".join(filter(None, [error.message, error.fix])), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("graphc: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # `graphc dump-kernels script.py | head`
         sys.stderr.close()
         return 1
+
+
+class UsageError(Exception):
+    """A command line that cannot be carried out; the text is one line."""
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    """Options may stand before and after the script; what follows `--` is the script's own."""
+    own, arguments = argv, []
+    if "--" in argv:
+        place = argv.index("--")
+        own, arguments = argv[:place], argv[place + 1 :]
+    parser = _parser()
+    options, unknown = parser.parse_known_args(own)
+    takes_a_script = hasattr(options, "target")
+    if unknown:
+        hint = "; arguments of the script come after --" if takes_a_script else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    if arguments and not takes_a_script:
+        parser.error(f"unrecognized arguments: -- {' '.join(arguments)}")
+    options.arguments = arguments
+    return options
 
 
 def _dump_kernels(options: argparse.Namespace) -> int:
@@ -58,9 +86,9 @@ def _demo(options: argparse.Namespace) -> int:
 
 DUMP_EXAMPLES = """examples:
   graphc dump-kernels script.py                       every kernel of a script, in the order they are first needed
-  graphc dump-kernels script.py --size 100            what follows the script is handed to it
-  graphc dump-kernels --out kernels script.py         one file per kernel in the folder kernels/
-  graphc dump-kernels --format json script.py         for programs: a list of objects
+  graphc dump-kernels script.py -- --size 100         what follows -- is handed to the script
+  graphc dump-kernels script.py --out kernels         one file per kernel in the folder kernels/
+  graphc dump-kernels script.py --format json         for programs: a list of objects
   graphc dump-kernels mypackage.model:step            a function without arguments; what it returns is realized
 """
 EXPLAIN_EXAMPLES = """examples:
@@ -121,5 +149,5 @@ def _parser() -> argparse.ArgumentParser:
 
 def _target(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--backend", help="backend to run on (default: GRAPHC_BACKEND, else the best there is)")
-    sub.add_argument("target", metavar="SCRIPT|MODULE:FUNC", help="a Python file, or a function without arguments")
-    sub.add_argument("arguments", nargs=argparse.REMAINDER, help="handed to the script as sys.argv[1:]")
+    sub.add_argument("target", metavar="SCRIPT|MODULE:FUNC",
+                     help="a Python file (its own arguments after --), or a function without arguments")  # fmt: skip

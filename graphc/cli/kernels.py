@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import linecache
 import sys
-from collections.abc import Iterable
+import tempfile
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from graphc.cli import UsageError
 from graphc.cli.target import Collected, collect
 from graphc.cli.units import amount, size
 
+WIDTH = 100  # columns of `explain` where no narrower terminal shows it
+LINES = 12  # of the user's program, shown for one kernel by `explain`
 EXTENSIONS = {"cpu": ".c", "cuda": ".cu", "hip": ".hip", "opencl": ".cl"}
 
 
 def dump_kernels(options: argparse.Namespace) -> int:
     """Show every kernel that a program needed, in order, or write each to a file."""
+    if options.out:
+        _check_writable(Path(options.out))  # before the program runs, which may take long
     found = collect(options.target, options.arguments, options.backend)
     kernels = [kernel for plan in found.plans for kernel in plan.kernels]
     if options.out:
@@ -77,10 +85,19 @@ def _show(kernels: list[Any]) -> None:
         console.print(Syntax(text, "c", theme="ansi_dark", background_color="default", word_wrap=False))
 
 
+def _check_writable(folder: Path) -> None:
+    """Make the folder. UsageError where that, or a file in it, is not possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"--out {folder}: {error.strerror or error}") from None
+
+
 def _write(folder: Path, kernels: list[Any], form: str) -> None:
     import graphc as gc
 
-    folder.mkdir(parents=True, exist_ok=True)
     if form == "json":
         objects = [as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)]
         (folder / "kernels.json").write_text(json.dumps(objects, indent=2) + "\n")
@@ -96,38 +113,37 @@ def _write(folder: Path, kernels: list[Any], form: str) -> None:
 def explain(options: argparse.Namespace) -> int:
     """Tell for every schedule of a program what its kernels are, what they move, and what did not fuse."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
     found = collect(options.target, options.arguments, options.backend)
-    console = Console()
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
     for number, plan in enumerate(found.plans, 1):
-        table = Table(title=f"schedule {number} of {len(found.plans)}", title_justify="left")
-        for name in ("kernel", "from", "shapes", "cache"):
-            table.add_column(name, overflow="fold")
-        for name in ("read", "written", "flops"):
-            table.add_column(name, justify="right")
-        for kernel in plan.kernels:
-            table.add_row(kernel.name, escape(_lines(kernel.origins)), escape(kernel.shapes), str(kernel.cached),
-                          size(kernel.bytes_read), size(kernel.bytes_written), amount(kernel.flops))  # fmt: skip
-        console.print(table)
         count = f"{len(plan.kernels)} kernel" + "s" * (len(plan.kernels) != 1)
-        console.print(f"  {count}, {size(plan.bytes_moved)} moved, {amount(plan.flops)} flops, "
-                      f"{size(plan.peak_bytes)} held at most", highlight=False)  # fmt: skip
+        console.print(f"schedule {number} of {len(found.plans)}: {count}, {size(plan.bytes_moved)} moved, "
+                      f"{amount(plan.flops)} flops, {size(plan.peak_bytes)} held at most", style="bold")  # fmt: skip
+        for place, kernel in enumerate(plan.kernels, 1):
+            console.print(f"  {place}. {kernel.name}: {size(kernel.bytes_read)} read, {size(kernel.bytes_written)} "
+                          f"written, {amount(kernel.flops)} flops; {kernel.cached}", markup=False)  # fmt: skip
+            for line in _details(kernel, min(console.width, WIDTH)):
+                console.print(f"     {line}", style="dim", markup=False)
         for line in plan.explain:
-            console.print(f"  {line}", highlight=False, markup=False)
+            for part in textwrap.wrap(line, min(console.width, WIDTH) - 4, initial_indent="- ", subsequent_indent="  "):
+                console.print(f"  {part}", markup=False)
         console.print()
     _say_if_none(found)
     return found.status
 
 
-def _lines(origins: Iterable[str]) -> str:
-    """'a.py:3, 4, 7' for lines of one file, instead of its name before each."""
-    files: dict[str, list[str]] = {}
-    for origin in origins:
+def _details(kernel: Any, width: int) -> Iterator[str]:
+    """A kernel's shapes and the user's lines, none longer than the width."""
+    yield from textwrap.wrap(kernel.shapes, width - 5, subsequent_indent="  ", break_on_hyphens=False)
+    column = max((len(origin) for origin in kernel.origins), default=0)
+    for origin in kernel.origins[:LINES]:
         file, _, line = origin.rpartition(":")
-        files.setdefault(file, []).append(line)
-    return "; ".join(f"{file}:{', '.join(dict.fromkeys(lines))}" for file, lines in files.items())
+        source = linecache.getline(file, int(line)).strip()
+        text = f"{origin:<{column}}  {source}".rstrip()
+        yield text if len(text) <= width - 5 else text[: width - 8] + "..."
+    if len(kernel.origins) > LINES:
+        yield f"and {len(kernel.origins) - LINES} more lines"
 
 
 def _say_if_none(found: Collected) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
+import inspect
 import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from graphc.errors import GraphcError
+from graphc.cli import UsageError
+from graphc.errors import BackendError
 
 
 class Collected(NamedTuple):
@@ -24,9 +27,8 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
     """The plans of a script or of MODULE:FUNC. What the program prints goes to stderr: stdout is for the kernels."""
     from graphc import driver
 
-    if not _is_function(target) and not os.path.exists(target):
-        raise GraphcError(f"there is no file {target}", op="graphc", site="the command line",
-                          fix="give the path of a script, or MODULE:FUNC")  # fmt: skip
+    if not _is_function(target):
+        _check_file(target)
     plans: list[Any] = []
     use_backend(backend)
     driver.observers.append(plans.append)
@@ -34,6 +36,8 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
         with contextlib.redirect_stdout(sys.stderr), _as_main(target, arguments):
             _run(target)
         return Collected(plans, 0)
+    except UsageError:
+        raise
     except SystemExit as exit:
         return Collected(plans, 0 if exit.code in (None, 0) else 1)
     except Exception as error:
@@ -47,10 +51,22 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
 def use_backend(name: str | None) -> None:
     """Choose the backend for this process and for those that it starts, as GRAPHC_BACKEND does."""
     if name:
-        os.environ["GRAPHC_BACKEND"] = name
         import graphc as gc
 
-        gc.set_backend(name)
+        try:
+            gc.set_backend(name)
+        except BackendError as error:
+            raise UsageError(f"--backend {name}: {error.message}") from None
+        os.environ["GRAPHC_BACKEND"] = name
+
+
+def _check_file(target: str) -> None:
+    if not os.path.exists(target):
+        raise UsageError(f"there is no file {target}; give the path of a script, or MODULE:FUNC")
+    if os.path.isdir(target) and not os.path.exists(os.path.join(target, "__main__.py")):
+        raise UsageError(f"{target} is a folder; give the path of a script, or MODULE:FUNC")
+    if not os.access(target, os.R_OK):
+        raise UsageError(f"{target} cannot be read")
 
 
 @contextlib.contextmanager
@@ -76,11 +92,39 @@ def _run(target: str) -> None:
         return
     import graphc as gc
 
-    module, _, name = target.partition(":")
-    result = getattr(importlib.import_module(module), name)()
+    result = _function(target)()
     tensors = [value for value in _leaves(result) if isinstance(value, gc.Tensor)]
     if tensors:
         gc.realize(*tensors)
+
+
+def _function(target: str) -> Callable:
+    """The function of MODULE:FUNC. An error inside the module is the program's own and passes through."""
+    name, _, attribute = target.partition(":")
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in (*parts, attribute)):
+        raise UsageError(f"{target} is neither a file nor MODULE:FUNC")
+    for count in range(1, len(parts) + 1):  # a parent is imported to find its child
+        part = ".".join(parts[:count])
+        try:
+            found = importlib.util.find_spec(part)
+        except ModuleNotFoundError as error:  # the parent is no package
+            if not str(error.name).startswith(part):
+                raise
+            found = None
+        if found is None:
+            raise UsageError(f"there is no module {part}")
+    module = importlib.import_module(name)
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        raise UsageError(f"module {name} has no function {attribute}")
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise UsageError(f"{target} cannot be called without arguments: {error}") from None
+    except ValueError:  # a builtin without a signature: the call will tell
+        return function
+    return function
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:
