@@ -66,6 +66,9 @@ class Backend(Protocol):
     def is_available(self) -> str | None:
         """None if it can run here, else the reason why not and what to install. Cheap after the first call."""
 
+    def warm_up(self) -> None:
+        """Begin, in the background, what the first program will need. Never raises."""
+
     def describe(self) -> dict[str, str]:
         """What `graphc devices` prints: the device, the compiler, its limits."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from graphc.config import settings
-from graphc.errors import BackendError, CompileError
+from graphc.errors import BackendError, CompileError, GraphcError
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import buffers, cache, compiler, native
 from graphc.runtime.compiler import Job
@@ -31,6 +31,7 @@ class CpuBackend:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._native: native.Native | None = None
+        self._not_ready: Exception | None = None
         self._handles: dict[KernelSource, int] = {}
         os.register_at_fork(after_in_child=self._after_fork)
 
@@ -38,6 +39,19 @@ class CpuBackend:
         self._lock = threading.RLock()  # it may be held by a thread that the child does not have
 
     # ------------------------------------------------------------------------------------------------------- the host
+
+    def warm_up(self) -> None:
+        """Find the compiler and load the native library in the background, while the first program is being made."""
+        if self._native is None:
+            threading.Thread(target=self._load_library, name="graphc-warm-up", daemon=True).start()
+
+    def _load_library(self) -> None:
+        with self._lock:
+            try:
+                if self._native is None:
+                    self._native = _Batch(compiler.find_compiler(), [], with_native=True).native
+            except (GraphcError, OSError) as error:
+                self._not_ready = error  # the first compile meets it again, and raises it in the caller's thread
 
     def is_available(self) -> str | None:
         try:

@@ -23,6 +23,9 @@ class ReferenceBackend:
     def is_available(self) -> str | None:
         return None
 
+    def warm_up(self) -> None:
+        """Nothing: it only interprets."""
+
     def describe(self) -> dict[str, str]:
         return {"device": "host", "compiler": "none", "numpy": np.__version__}
 

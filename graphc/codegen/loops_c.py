@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 from graphc.codegen import Rendered
+from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
@@ -334,57 +335,55 @@ def _extreme(dtype: DType, maximum: bool) -> str:
 
 def _helpers(environment, spell: Speller) -> list[str]:
     """The text of every helper that the kernel uses, each once."""
-    module = environment.get_template("c/helpers.c.j2").module
-    numbers = environment.get_template("c/complex.c.j2").module
-    inlined = environment.get_template("c/math.c.j2").module
+    general = macros(environment, "c/helpers.c.j2")
+    inlined = macros(environment, "c/math.c.j2")
     texts: dict[str, None] = {}
     vector_math = False
     for name in spell.helpers:
         stem = name.removeprefix("gc_")
         if stem in ("check_index", "threefry"):
-            text = getattr(module, stem)()
+            text = general[stem]()
         elif stem.endswith(("bfloat16", "float16")):
-            text = module.bfloat16() if stem.endswith("bfloat16") else module.float16()
+            text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
         elif stem.startswith("bits_"):
             c_type = stem.removeprefix("bits_")
-            text = module.bits(c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
+            text = general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
         elif stem.startswith("bitcast_"):
-            target, source = _two_types(stem.removeprefix("bitcast_"))
-            text = module.bitcast(target, source)
-        elif hasattr(inlined, stem):
-            for part in _math_parts(module, inlined, stem.rpartition("_")[2]):
+            text = general["bitcast"](*_two_types(stem.removeprefix("bitcast_")))
+        elif stem in inlined:
+            for part in _math_parts(general, inlined, stem.rpartition("_")[2]):
                 texts[part.strip()] = None
-            text = getattr(inlined, stem)()
+            text = inlined[stem]()
         else:
-            text, math = _typed(module, numbers, stem)
+            text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
             vector_math = vector_math or math
         texts[text.strip()] = None
     if vector_math:
-        return [module.vector_math().strip(), *texts]
+        return [general["vector_math"]().strip(), *texts]
     return list(texts)
 
 
-def _math_parts(module, inlined, c_type: str) -> tuple[str, str, str]:
+def _math_parts(general: MacroFile, inlined: MacroFile, c_type: str) -> tuple[str, str, str]:
     """What every inlined transcendental function of a type uses."""
     word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
-    return module.bits(c_type, word), module.bitcast(word, c_type), inlined.mad(*TYPES[c_type])
+    return general["bits"](c_type, word), general["bitcast"](word, c_type), inlined["mad"](*TYPES[c_type])
 
 
-def _typed(module, numbers, stem: str) -> tuple[str, bool]:
+def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool]:
     """A helper for one C type, and whether it is a transcendental function. `numbers`: the complex helpers."""
     for c_type, (real, f) in TYPES.items():
         if not stem.endswith("_" + c_type):
             continue
         name = stem.removesuffix("_" + c_type)
-        for templates in (numbers, module) if c_type != real or name == "cabs" else (module,):
-            if hasattr(templates, name):
-                return getattr(templates, name)(c_type, real, f), False
+        for templates in (numbers, general) if c_type != real or name == "cabs" else (general,):
+            if name in templates:
+                return templates[name](c_type, real, f), False
         if c_type != real:
-            return numbers.library(name, c_type, real, f, 2 if name == "cpow" else 1), False
-        return module.math(name, c_type, f, 2 if name in MATH_TWO else 1), True
+            return numbers["library"](name, c_type, real, f, 2 if name == "cpow" else 1), False
+        return general["math"](name, c_type, f, 2 if name in MATH_TWO else 1), True
     name, _, c_type = stem.rpartition("_int") if "_int" in stem else stem.rpartition("_uint")
     c_type = ("int" if "_int" in stem else "uint") + c_type
-    return getattr(module, name)(c_type, unsigned(c_type), None), False
+    return general[name](c_type, unsigned(c_type), None), False
 
 
 def _two_types(text: str) -> tuple[str, str]:
