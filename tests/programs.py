@@ -133,6 +133,8 @@ def make(random: randoms.Random, large: bool = False) -> Program:
     writer = _Writer(random, large)
     for _ in range(random.randint(1, 3)):
         writer.add(writer.new_leaf())
+    while not writer.lines:         # all of them were too large
+        writer.add(writer.new_leaf())
     wanted, tries = random.randint(2, 9), 0
     while len(writer.lines) < wanted + 3 and tries < 60:
         tries += 1

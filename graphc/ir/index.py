@@ -299,28 +299,28 @@ def axes_of(index: Index) -> set[Axis]:
     return found
 
 
-def refinements(index: Index) -> set[tuple[Axis, int]]:
+def refinements(index: Index) -> list[tuple[Axis, int]]:
     """Splits (axis, inner extent) that would make divisions in this index vanish: axis//n or axis%n with n | extent.
 
     Of (axis // a) % n the outer split, at a*n, comes first: what is left may then need none.
     """
-    found: set[tuple[Axis, int]] = set()
+    found: list[tuple[Axis, int]] = []
     for atom, _ in index.terms:
         if type(atom) in (FloorDiv, Mod):
-            found |= _splits(atom.numerator, atom.denominator)
+            found += _splits(atom.numerator, atom.denominator)
     return found
 
 
-def _splits(numerator: Index, denominator: int) -> set[tuple[Axis, int]]:
-    found: set[tuple[Axis, int]] = set()
+def _splits(numerator: Index, denominator: int) -> list[tuple[Axis, int]]:
+    found: list[tuple[Axis, int]] = []
     for part, k in numerator.terms:
         # With other terms beside it this may not be enough; the caller bounds how often it tries.
         if type(part) is Axis and denominator % k == 0:
             n = abs(denominator // k)
             if 1 < n < part.extent and part.extent % n == 0:
-                found.add((part, n))
+                found.append((part, n))
         elif type(part) is FloorDiv:
-            found |= _splits(part.numerator, part.denominator * denominator) or _splits(part.numerator, part.denominator)
+            found += _splits(part.numerator, part.denominator * denominator) or _splits(part.numerator, part.denominator)
         elif type(part) is Mod:
-            found |= _splits(part.numerator, part.denominator)
+            found += _splits(part.numerator, part.denominator)
     return found

@@ -245,13 +245,13 @@ class _Builder:
     def worth_sharing(self, cost: dict[Node, float]) -> set[Node]:
         """Expressions that several kernels evaluate although storing them once would be cheaper: of those the outermost,
         which no other shared expression reads for all of the same kernels."""
-        wanted: set[Node] = set()
+        wanted: dict[Node, None] = {}
         covered: set[Node] = set()
         for node in reversed(list(self._evaluated)):
             kernels = self._evaluated[node]
             if node.op.kind in (ELEMENTWISE, REDUCE) and len(kernels) > 1 and node not in covered \
                     and (len(kernels) - 1) * cost[node] > SHARE_COST:
-                wanted.add(node)
+                wanted[node] = None
         for node in wanted:
             stack = list(node.srcs)
             while stack:
@@ -259,7 +259,7 @@ class _Builder:
                 if src not in covered and self._evaluated.get(src, set()) <= self._evaluated[node]:
                     covered.add(src)
                     stack.extend(src.srcs)
-        return wanted - covered
+        return set(wanted) - covered
 
     def _join_producer(self, unit: Unit, kind: str) -> Group | None:
         """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""

@@ -101,7 +101,7 @@ class _Lowering:
         self.width = self._width() if self.tiled else None
         self.stages: list[Stage] = []
         self.depths: dict[str, int] = {}
-        self.indices: set[Index] = set()        # all that were used, to find refinements
+        self.indices: dict[Index, None] = {}    # all that were used, in a fixed order, to find refinements
         self.written: dict[Node, int] = {}      # stored node -> position among the outputs
         self.base: Node | None = None
         self.prologue: list[Loop] = []
@@ -348,7 +348,7 @@ class _Lowering:
             for s in stage.body:
                 stack += [s.value] + ([s.other] if type(s) is Accumulate and s.other is not None else [])
                 if type(s) is Store:
-                    self.indices.add(s.index)
+                    self.indices[s.index] = None
                     stack += [index_value(s.index)]
         while stack:
             expr = stack.pop()
@@ -357,7 +357,7 @@ class _Lowering:
             seen.add(expr)
             index = index_of(expr)
             if index is not None:
-                self.indices.add(index)
+                self.indices[index] = None
             stack.extend(operands(expr))
 
     def _loops(self, stage: Stage) -> tuple:

@@ -43,13 +43,14 @@ def _roots(stage) -> list[Node]:
     return found
 
 
-def _below(roots: list[Node]) -> set[Node]:
-    seen: set[Node] = set()
+def _below(roots: list[Node]) -> dict[Node, None]:
+    """All expressions under these, in an order that depends on the structure alone: names are given in it."""
+    seen: dict[Node, None] = {}
     stack = list(roots)
     while stack:
         expr = stack.pop()
         if expr not in seen:
-            seen.add(expr)
+            seen[expr] = None
             stack.extend(operands(expr))
     return seen
 
