@@ -14,12 +14,14 @@ from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
-from graphc.ir.ops import ADD, CONST, CONTRACT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB
+from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB,
+                           WHERE)
 from graphc.ir.program import KernelSource
 
 STRIP = 32          # elements of a strip: four vectors of 8 floats hide the latency of one another
 LONG = 24           # operations from which strips pay
-_PLAIN = (ADD, SUB, MUL, NEG)
+_WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
+_PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 LANES = 64          # partial results of a chunk of an inner reduction
 CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
 SCRATCH_ALIGNMENT = 64
@@ -297,8 +299,8 @@ def _scans(loop: Loop) -> list[Accumulate]:
 
 
 def _is_long_arithmetic(body: tuple) -> bool:
-    """Whether a loop is bound by the latency of one long chain of plain float operations."""
-    if not all(type(s) in (Let, Store) and s.value.dtype in (dt.float32, dt.float64) for s in body):
+    """Whether a loop is bound by the latency of one long chain of plain operations."""
+    if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
     count, seen, stack = 0, set(), [s.value for s in body]
     while stack:

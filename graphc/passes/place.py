@@ -94,7 +94,7 @@ class _Placer:
                 continue
             missing = [o for o in operands(expr) if o not in done]
             if missing:
-                stack.extend(missing)
+                stack.extend(reversed(missing))    # the first operand first: values live shorter
                 continue
             stack.pop()
             done[expr] = self._one(expr, done, scopes)
