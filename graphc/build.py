@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphc import debug
 from graphc.canonical import Graph, rebuild_canonical
 from graphc.codegen import Rendered, render
 from graphc.config import settings
@@ -27,12 +28,19 @@ class Built:
 
 def build(graph: Graph, dialect: str) -> Built:
     roots, leaves = rebuild_canonical(graph)
+    show = settings.debug > 2
+    if show:
+        debug.show_graph(roots, "recorded")
     for name, graph_pass in GRAPH_PASSES:
         if name not in settings.disable:
             roots = graph_pass(roots)
+            if show:
+                debug.show_graph(roots, f"after {name}")
             if settings.verify:
                 verify.verify_graph(roots, name)
     schedule = fuse(roots, disabled="fuse" in settings.disable)
+    if show:
+        debug.show_schedule(schedule)
     lowered = lower(schedule)
     if settings.verify:
         verify.verify_schedule(schedule)

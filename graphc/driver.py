@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections import OrderedDict
@@ -17,7 +18,7 @@ import numpy as np
 
 from graphc import canonical, program_cache
 from graphc.config import settings
-from graphc.errors import GraphcError
+from graphc.errors import GraphcError, OutOfMemory
 from graphc.ir.node import Node
 from graphc.ir.ops import CONST
 from graphc.ir.program import Program
@@ -103,17 +104,43 @@ def counters() -> Counters:
 # ------------------------------------------------------------------------------------------------------------ realize
 
 def realize(nodes: Sequence[Node]) -> None:
-    """Compute the nodes that have no value yet, in one schedule, and fulfil them. Constants take the current device."""
-    pending = _pending(nodes)
-    if not pending:
+    """Compute the nodes that have no value yet, in one schedule, and fulfil them. Constants take the current device.
+
+    Several threads may realize nodes that they share. While one reads or changes a graph it holds the lock; it lets go
+    of it to compile and to run, for what these need no longer changes.
+    """
+    with _lock:
+        pending = _pending(nodes)
+        if not pending:
+            return
+        graph = canonical.canonicalize(pending)
+        backend = backend_of(graph.key[0])
+        if backend.dialect is None:
+            _fulfil(pending, _interpret(pending, backend), backend)
+            return
+        key = (backend.name, settings.disable, graph.key)
+        entry = _programs.get(key)
+        if entry is None:
+            program = _program(key, graph, backend)
+        else:
+            _counters.program_hits += 1
+    if entry is None:
+        entry = _load(key, program, backend)
+    if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
+        with _lock:
+            values = _run(entry, graph)
+            if settings.verify:
+                from graphc import live_check
+                live_check.check(pending, values, backend)
+            _fulfil(pending, values, backend)
         return
-    graph = canonical.canonicalize(pending)
-    backend = backend_of(graph.key[0])
-    if backend.dialect is None:
-        values = _interpret(pending, backend)
-    else:
-        values = _run(graph, backend)
-    for node, value in zip(pending, values, strict=True):
+    values = _run(entry, graph)
+    with _lock:
+        _fulfil(pending, values, backend)
+
+
+def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
+    for node, value in zip(nodes, values, strict=True):
         if node.value is None:
             if node.device is None:
                 node.device = backend.name
@@ -137,42 +164,25 @@ def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
     return out
 
 
-def _run(graph: canonical.Graph, backend: Backend) -> list[Buffer]:
-    key = (backend.name, settings.disable, graph.key)
-    entry = _programs.get(key)
-    if entry is None:
-        entry = _prepare(key, graph, backend)
-    else:
-        _counters.program_hits += 1
+def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
     try:
-        if entry.aliases:
+        if entry.aliases and not settings.verify:
             return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params, _donated(entry, graph))
         return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params)
-    except IndexFault as fault:
-        raise _explain_fault(graph, fault) from None
+    except (IndexFault, np.linalg.LinAlgError) as error:
+        raise _with_site(graph, error) from None
+    except OutOfMemory as error:
+        raise _with_largest(graph, error) from None
 
 
-def _prepare(key: tuple, graph: canonical.Graph, backend: Backend) -> _Entry:
-    plan = None
+def _load(key: tuple, program: Program, backend: Backend) -> _Entry:
+    """Compile what the kernel cache lacks. Where several threads need one program, they share the first's."""
+    aliases = tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
+    entry = _Entry(backend.load(program), aliases)
     with _lock:
-        entry = _programs.get(key)
-        if entry is not None:
-            return entry
-        if observers:
-            from graphc.build import build
-            from graphc.report import make_plan
-            _counters.program_misses += 1
-            built = build(graph, backend.dialect)
-            plan, program = make_plan(built, backend), built.program
-        else:
-            program = _program(key, graph, backend)
-        entry = _Entry(backend.load(program), tuple(program.inputs.index(s.alias) for s in program.slots
-                                                    if s.alias is not None))
-        _programs[key] = entry
+        entry = _programs.setdefault(key, entry)
         if len(_programs) > PROGRAMS:
             _programs.popitem(last=False)
-    for observer in observers if plan is not None else ():
-        observer(plan)
     return entry
 
 
@@ -193,40 +203,61 @@ def _donated(entry: _Entry, graph: canonical.Graph) -> list[int]:
 
 
 def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
-    """From the disk cache, or through the passes."""
+    """From the disk cache, or through the passes; through the passes in any case where somebody wants to see them."""
     name = program_cache.name_of(key)
     program = program_cache.load(name)
     if program is not None:
         _counters.program_hits += 1
+    else:
+        _counters.program_misses += 1
+    if settings.debug:
+        from graphc import debug
+        debug.show_miss(key, graph, on_disk=program is not None)
+    shown = observers or settings.debug > 1
+    if program is not None and not shown:
         return program
     from graphc.build import build
-    _counters.program_misses += 1
-    program = build(graph, backend.dialect).program
-    program_cache.store(name, program)
-    return program
+    built = build(graph, backend.dialect)
+    if program is None:
+        program_cache.store(name, built.program)
+    if shown:
+        from graphc.report import make_plan
+        plan = make_plan(built, backend)
+        for observer in (*observers, debug.show_plan) if settings.debug > 1 else observers:
+            observer(plan)
+    return built.program
 
 
-def _explain_fault(graph: canonical.Graph, fault: IndexFault) -> Exception:
-    """The error for a bad index in data: the reference finds which index it was and where the user wrote it."""
+def _with_site(graph: canonical.Graph, error: Exception) -> Exception:
+    """The error for bad data, such as an index or a singular matrix: the reference finds where the user asked for it."""
     from graphc import reference
     try:
-        reference.evaluate(graph.roots)
-    except GraphcError as error:
-        return error
-    return fault
+        with _lock:
+            reference.evaluate(graph.roots)
+    except (GraphcError, np.linalg.LinAlgError) as found:
+        return found
+    return error
+
+
+def _with_largest(graph: canonical.Graph, error: OutOfMemory) -> Exception:
+    """The error with the largest arrays that the run has to hold, and the lines that asked for them."""
+    from graphc.build import build
+    from graphc.report import largest
+    with _lock:
+        built = build(canonical.canonicalize(_pending(graph.roots)), "c")
+    return OutOfMemory(f"{error.message}; the largest arrays: {largest(built)}", op="realize", fix=error.fix,
+                       site=graph.roots[0].site)
 
 
 def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
     from graphc.build import build
     from graphc.report import make_plan
-    pending = _pending(nodes)
-    graph = canonical.canonicalize(pending)
-    chosen = backend_of(backend or graph.key[0])
-    dialect = chosen.dialect
-    if dialect is None:
-        dialect = "c"       # the reference runs no kernels; show those of the CPU
-    return make_plan(build(graph, dialect), chosen)
+    with _lock:
+        graph = canonical.canonicalize(_pending(nodes))
+        chosen = backend_of(backend or graph.key[0])
+        # The reference runs no kernels; show those of the CPU.
+        return make_plan(build(graph, chosen.dialect or "c"), chosen)
 
 
 def forget_programs() -> None:
@@ -235,3 +266,10 @@ def forget_programs() -> None:
         _programs.clear()
 
 
+def _after_fork() -> None:
+    """In the child the lock may be held by a thread that does not exist here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

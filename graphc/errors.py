@@ -220,5 +220,9 @@ class OutOfMemory(GraphcError, MemoryError):
     """A schedule whose peak does not fit; raised before anything is launched."""
 
 
+class MismatchError(GraphcError, ArithmeticError):
+    """GRAPHC_VERIFY found a result that is not what the reference says."""
+
+
 class ConfigError(GraphcError, ValueError):
     """A GRAPHC_* variable, or a setting, with a value that means nothing."""

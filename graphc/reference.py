@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc.errors import IndexOutOfRange
+from graphc.errors import GraphcError, IndexOutOfRange
 from graphc.ir.meaning import BadIndex
 from graphc.ir.node import Node, const_value, topological
 from graphc.ir.ops import CONST
@@ -55,6 +55,8 @@ def _value(node: Node, values: dict):
     except BadIndex as bad:
         raise IndexOutOfRange(f"index {bad.index} is out of range for an axis of size {bad.size}", op="index",
                               site=node.site) from None
+    except np.linalg.LinAlgError as error:  # its class is what users catch; the text gains what every error has
+        raise type(error)(str(GraphcError(str(error), op=node.attrs[0], site=node.site))) from None
     if isinstance(result, tuple):
         return result
     result = np.asarray(result)

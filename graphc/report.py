@@ -106,6 +106,14 @@ def _library(step: LibraryCall) -> KernelPlan:
                       "library")
 
 
+def largest(built: Built, count: int = 3) -> str:
+    """The largest arrays in memory during a run, with their lines, as text."""
+    held = {node for step in built.steps if isinstance(step, LoweredKernel) for node in step.nodes}
+    nodes = sorted(held, key=lambda node: -node.nbytes)[:count]
+    return ", ".join(f"{n.dtype}{list(n.shape)} of {n.nbytes:,} bytes" +
+                     (f" ({Site(*n.site).location()})" if n.site is not None else " (an input)") for n in nodes)
+
+
 def _size(shape: tuple[int, ...]) -> int:
     total = 1
     for n in shape:

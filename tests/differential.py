@@ -1,7 +1,7 @@
 """One random program in every way in which it can be realized. The bits must be the same; the values, the reference's.
 
 The reference is asked node by node about the operands that the backend itself computed, so that the tolerance is that
-of one operation (tests/tolerances.py), however long the program is.
+of one operation (graphc/tolerances.py), however long the program is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 from programs import Program
-from tolerances import equal_bits, mismatch, words
+from graphc.tolerances import equal_bits, mismatch, words
 
 from graphc import driver
 from graphc.config import settings

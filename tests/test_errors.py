@@ -135,6 +135,7 @@ CAUGHT_BY = {
     "CompileError": (RuntimeError,),
     "CacheError": (OSError,),
     "OutOfMemory": (MemoryError,),
+    "MismatchError": (ArithmeticError,),
     "ConfigError": (ValueError,),
 }
 

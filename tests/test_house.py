@@ -20,8 +20,8 @@ MAPPED = {"runtime": "graphc.runtime", "codegen_templates": "graphc.codegen_temp
 LAYERS = [
     {"config", "errors"},
     {"ir"},
-    {"reference", "passes", "codegen", "codegen_templates", "runtime"},
-    {"canonical", "build", "report", "kernel_interpreter", "driver"},
+    {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
+    {"canonical", "build", "report", "debug", "live_check", "kernel_interpreter", "driver"},
     {"front"},
     {"nn", "optim"},
     {"cli", "examples"},

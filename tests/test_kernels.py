@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import programs as random_programs
 from programs import Program
-from tolerances import ULPS, equal_bits
+from graphc.tolerances import ULPS, equal_bits
 
 from graphc import canonical, driver
 from graphc.build import Built, build

@@ -9,6 +9,7 @@ Three slots are outside the key: `value`, `site` (where the user wrote it) and `
 """
 from __future__ import annotations
 
+import os
 import struct
 import threading
 import weakref
@@ -63,6 +64,15 @@ class _Entry(weakref.ref):
 
 _table: dict[tuple, _Entry] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """In the child the lock may be held by a thread that does not exist here."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _forget(entry: _Entry, table=_table) -> None:

@@ -1,0 +1,117 @@
+"""GRAPHC_VERIFY: every realize on the user's own data, held against the reference.
+
+The graph is computed a second time by the same backend with every node kept in memory. Each operation is then held
+against its NumPy meaning on the operands that the backend itself computed, within the tolerance of that one operation
+(graphc/tolerances.py), so that errors neither add up nor hide behind a comparison that tips over. At the end, the
+results must have the bits of the first run, which kept only what it had to: fusion changes none.
+
+It costs a second compile of each program, memory for every intermediate value, and NumPy's time.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from graphc import canonical
+from graphc.build import build
+from graphc.errors import MismatchError, Site
+from graphc.ir.node import Node, const_value, topological
+from graphc.ir.ops import CONST, GET
+from graphc.report import make_plan
+from graphc.runtime.backend import Backend
+from graphc.runtime.buffers import Buffer
+from graphc.tolerances import equal_bits, mismatch
+
+
+def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
+    """Raise MismatchError if the values of the roots are not what the reference says; save a script that shows it."""
+    nodes = [n for n in topological(roots) if n.value is None and n.op is not CONST and not isinstance(n.dtype, tuple)]
+    graph = canonical.canonicalize(nodes)
+    executable = backend.load(build(graph, backend.dialect).program)
+    buffers = executable.run([leaf.value for leaf in graph.leaves], graph.params)
+    arrays = {n: b.view(n.dtype.numpy, n.shape) for n, b in zip(nodes, buffers, strict=True)}
+    for node in nodes:
+        problem = _problem(node, arrays)
+        if problem is not None:
+            raise _error(f"{problem}, by the reference on the same operands", node, roots, backend)
+    for root, value in zip(roots, values, strict=True):
+        if root.value is None and not equal_bits(value.view(root.dtype.numpy, root.shape), arrays[root]):
+            raise _error("the result has other bits than with every intermediate value kept", root, roots, backend)
+
+
+def _problem(node: Node, arrays: dict[Node, np.ndarray]) -> str | None:
+    """What is wrong with one operation on the operands that the backend computed."""
+    with np.errstate(all="ignore"):
+        if node.op is GET:
+            call = node.srcs[0]
+            want = call.op.numpy(call.attrs, call.dtype, call.shape, *[_array(s, arrays) for s in call.srcs])
+            same = equal_bits(arrays[node], np.asarray(want[node.attrs[0]]))
+            return None if same else "the library's result differs"
+        sources = [_array(s, arrays) for s in node.srcs]
+        return mismatch(node.op, node.attrs, node.dtype, node.shape, arrays[node], sources)
+
+
+def _array(node: Node, arrays: dict[Node, np.ndarray]) -> np.ndarray:
+    if node.op is CONST:
+        return np.asarray(const_value(node))
+    return arrays[node] if node.value is None else node.value.view(node.dtype.numpy, node.shape)
+
+
+def _error(problem: str, node: Node, roots: Sequence[Node], backend: Backend) -> MismatchError:
+    graph = canonical.canonicalize([r for r in roots if r.value is None])
+    line = None if node.site is None else Site(*node.site).location()
+    kernels = [f"{kernel.name} ({', '.join(kernel.origins)})"
+               for kernel in make_plan(build(graph, backend.dialect), backend).kernels if line in kernel.origins]
+    within = f"; in kernel {' or '.join(kernels)}" if kernels else ""
+    script = save(roots, backend.name)
+    return MismatchError(f"{problem}{within}", op=node.op.name, site=node.site, fix=f"python {script} shows it again; "
+                         "please report it with that script and the .npz file beside it")
+
+
+# ------------------------------------------------------------------------------------------------------- the script
+
+_SCRIPT = '''"""A graph whose compiled result differed from the reference; saved by GRAPHC_VERIFY."""
+from pathlib import Path
+
+import numpy as np
+
+from graphc import driver
+from graphc.config import settings
+from graphc.ir.node import topological
+from graphc.ir.ops import BUFFER
+from graphc.ir.text import parse_graph
+
+GRAPH = r"""
+{text}"""
+
+data = np.load(Path(__file__).with_suffix(".npz"))
+roots = parse_graph(GRAPH)
+leaves = [node for node in topological(roots) if node.op is BUFFER]
+for node in leaves:
+    array = np.frombuffer(data[f"leaf{{node.attrs[0]}}"].tobytes(), node.dtype.numpy).reshape(node.shape)
+    node.fulfil(driver.from_numpy(array, "{device}", copy=True))
+with settings.override(verify=True, disable="{disable}", num_threads={threads}):
+    driver.realize(roots)
+print("no difference")
+'''
+
+
+def save(roots: Sequence[Node], device: str) -> Path:
+    """Write a script that realizes the roots from the same data; it lies beside sources that did not compile."""
+    import hashlib
+    import io
+
+    from graphc.config import settings
+    from graphc.ir.text import graph_text
+    from graphc.runtime.cache import keep_source
+    text = graph_text(roots)
+    script = _SCRIPT.format(text=text, device=device, disable=",".join(sorted(settings.disable)),
+                            threads=settings.num_threads)
+    path = keep_source(f"mismatch-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}.py", script)
+    leaves = [node for node in topological(roots) if node.value is not None]
+    data = io.BytesIO()
+    np.savez(data, **{f"leaf{k}": node.value.view(np.uint8, (node.nbytes,)) for k, node in enumerate(leaves)})
+    path.with_suffix(".npz").write_bytes(data.getvalue())
+    return path
