@@ -9,9 +9,7 @@ Three slots are outside the key: `value`, `site` (where the user wrote it) and `
 """
 from __future__ import annotations
 
-import os
 import struct
-import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -63,16 +61,6 @@ class _Entry(weakref.ref):
 
 
 _table: dict[tuple, _Entry] = {}
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    """In the child the lock may be held by a thread that does not exist here."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _forget(entry: _Entry, table=_table) -> None:
@@ -94,15 +82,17 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
         node = entry()
         if node is not None:
             return node
-    with _lock:
-        entry = _table.get(key)
-        node = entry() if entry is not None else None
-        if node is None:
-            node = _new(op, dtype, shape, srcs, attrs, device, site)
-            entry = _Entry(node, _forget)
-            entry.key = key
-            _table[key] = entry
-    return node
+    node = _new(op, dtype, shape, srcs, attrs, device, site)
+    entry = _Entry(node, _forget)
+    entry.key = key
+    while True:     # setdefault is atomic: of two threads that come here at once, both return the node of the first
+        present = _table.setdefault(key, entry)
+        if present is entry:
+            return node
+        other = present()
+        if other is not None:
+            return other
+        _forget(present)
 
 
 def _new(op, dtype, shape, srcs, attrs, device, site) -> Node:
