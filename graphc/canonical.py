@@ -35,6 +35,7 @@ class Graph:
 def canonicalize(roots: Sequence[Node]) -> Graph:
     """Walk the graph once; iterative. This runs for every realize, so it is written for speed."""
     number: dict[Node, int] = {}
+    known = number.get
     entries: list[tuple] = []
     leaves: list[Node] = []
     params: list[int] = []
@@ -42,42 +43,48 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
     device = None
     stack = list(reversed(roots))
     while stack:
-        node = stack[-1]
+        node = stack.pop()
         if node in number:
-            stack.pop()
             continue
         if device is None:
             device = node.device
         if node.value is not None:
-            stack.pop()
             number[node] = len(order)
             order.append(node)
             entries.append((BUFFER, node.dtype, node.shape))
             leaves.append(node)
             continue
-        srcs = node.srcs
-        height = len(stack)
-        for src in srcs:
-            if src not in number and (src.op is not CONST or src.attrs[1]):
-                stack.append(src)
-        if len(stack) != height:
-            stack[height:] = stack[:height - 1:-1]      # the first source first
-            continue
-        stack.pop()
         ids = []
-        for src in srcs:
-            known = number.get(src)
-            if known is not None:
-                ids.append(known)
-            elif node.op is POW and _exponent(src):
-                ids.append(src.attrs)
-            else:
-                ids.append(-1)
-                params.append(const_words(src))
+        scalars = waiting = False
+        for src in node.srcs:
+            k = known(src)
+            if k is None:
+                if src.op is CONST and not src.attrs[1]:
+                    scalars, k = True, -1
+                else:
+                    if not waiting:
+                        stack.append(node)
+                        waiting = True
+                    stack.append(src)
+            ids.append(k)
+        if waiting:
+            continue
+        if scalars:
+            _number_scalars(node, ids, params)
         number[node] = len(order)
         order.append(node)
-        entries.append((node.op, node.dtype, node.shape, node.attrs, tuple(ids)))
+        entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
     return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots)
+
+
+def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
+    """Make the constants among a node's sources parameters; small exponents keep their value in the key."""
+    for position, src in enumerate(node.srcs):
+        if ids[position] == -1:
+            if node.op is POW and _exponent(src):
+                ids[position] = src.attrs
+            else:
+                params.append(const_words(src))
 
 
 def _exponent(src: Node) -> bool:
