@@ -7,6 +7,7 @@ from graphc import debug
 from graphc.canonical import Graph, rebuild_canonical
 from graphc.codegen import Rendered, render
 from graphc.config import settings
+from graphc.errors import ConfigError
 from graphc.ir.node import Node, make
 from graphc.ir.ops import GET
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Operand, Program, Step
@@ -27,6 +28,10 @@ class Built:
 
 
 def build(graph: Graph, dialect: str) -> Built:
+    unknown = settings.disable - {"fuse", *(name for name, _ in GRAPH_PASSES)}
+    if unknown:
+        names = ", ".join(name for name, _ in GRAPH_PASSES)
+        raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {names} or fuse")
     roots, leaves = rebuild_canonical(graph)
     show = settings.debug > 2
     if show:

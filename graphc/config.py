@@ -32,15 +32,6 @@ class Variable(NamedTuple):
 # ------------------------------------------------------------------------------------------------------ reading a text
 
 
-def _choice(*names: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() not in names:
-            raise ValueError
-        return text.lower()
-
-    return parse
-
-
 def _flag(text: str) -> bool:
     if text.lower() in ("1", "true", "yes", "on"):
         return True
@@ -168,25 +159,16 @@ VARIABLES: dict[str, Variable] = {
         "Passes to leave out."),
     "verify": Variable(
         "GRAPHC_VERIFY", _flag, lambda: False, "0 or 1",
-        "Check the graph after every pass, and kernels against the reference."),
+        "Check every pass, and every result against the reference on your data; slow."),
     "lazy_limit": Variable(
         "GRAPHC_LAZY_LIMIT", _integer(0), lambda: 1000, "an integer of at least 0; 0 switches the limit off",
-        "Depth of recorded graph at which it is realized by itself."),
+        "Depth of recorded graph at which it is realized by itself; 0 also lifts the limits on nodes and memory."),
     "memory_limit": Variable(
         "GRAPHC_MEMORY_LIMIT", _bytes, lambda: None, "a size such as 4G, 512M or 1000000",
         "The most memory that one schedule may need; by default what the machine has free."),
-    "fallback": Variable(
-        "GRAPHC_FALLBACK", _choice("warn", "error"), lambda: "warn", "warn or error",
-        "What happens when a backend lacks an op: run it on the next backend and warn once, or raise."),
-    "matmul": Variable(
-        "GRAPHC_MATMUL", _choice("generated", "library"), lambda: "generated", "generated or library",
-        "Who multiplies matrices; the library is outside the promise of equal bits."),
-    "tune": Variable(
-        "GRAPHC_TUNE", _flag, lambda: False, "0 or 1",
-        "Try several variants of a kernel and keep the fastest."),
     "debug": Variable(
         "GRAPHC_DEBUG", _integer(0, 4), lambda: 0, "an integer from 0 to 4",
-        "What to print: 1 program misses, 2 kernels, 3 passes, 4 source; each includes those before."),
+        "Print to stderr: 1 why a program is new, 2 its kernels, 3 the graph after each pass, 4 sources."),
 }  # fmt: skip
 
 
@@ -207,9 +189,6 @@ class Settings:
     verify: bool
     lazy_limit: int
     memory_limit: int | None
-    fallback: str
-    matmul: str
-    tune: bool
     debug: int
 
     def __getattr__(self, name: str) -> Any:

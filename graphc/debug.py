@@ -74,8 +74,9 @@ def _reason(key: tuple, graph: Graph) -> str:
 
 def _difference(key: tuple, other: tuple, graph: Graph) -> str:
     """The first thing that two keys of equal operations do not share."""
-    (backend, disabled, (device, _, entries)), (backend_then, disabled_then, (device_then, _, entries_then)) = key, other
-    if (backend, device) != (backend_then, device_then):
+    backend, disabled, (_, _, entries) = key
+    backend_then, disabled_then, (_, _, entries_then) = other
+    if backend != backend_then:
         return f"on {backend} instead of {backend_then}"
     if disabled != disabled_then:
         return "with other passes disabled"

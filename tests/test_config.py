@@ -28,9 +28,6 @@ READS = [
     ("memory_limit", "4G", 4 << 30),
     ("memory_limit", "1.5MiB", 3 << 19),
     ("memory_limit", "1000", 1000),
-    ("fallback", "ERROR", "error"),
-    ("matmul", "library", "library"),
-    ("tune", "true", True),
     ("debug", "4", 4),
 ]
 MALFORMED = [
@@ -45,9 +42,6 @@ MALFORMED = [
     ("memory_limit", "lots"),
     ("memory_limit", "-4G"),
     ("memory_limit", "nan"),
-    ("fallback", "ignore"),
-    ("matmul", "blas"),
-    ("tune", "2"),
     ("debug", "5"),
 ]
 
@@ -72,7 +66,7 @@ def test_a_malformed_value_names_variable_value_and_remedy(settings: Settings, m
 
 def test_malformed_values_do_not_matter_before_their_use(settings: Settings, monkeypatch):
     monkeypatch.setenv("GRAPHC_DEBUG", "loud")
-    assert settings.fallback in ("warn", "error")
+    assert settings.verify in (False, True)
 
 
 @pytest.mark.parametrize("name", VARIABLES)
@@ -111,7 +105,7 @@ def test_override_restores_also_after_an_error(settings: Settings, monkeypatch):
 
 def test_override_checks_every_value_before_it_changes_one(settings: Settings):
     before = settings.debug
-    with pytest.raises(ConfigError, match="GRAPHC_MATMUL"), settings.override(debug=3, matmul="blas"):
+    with pytest.raises(ConfigError, match="GRAPHC_VERIFY"), settings.override(debug=3, verify="maybe"):
         pytest.fail("entered")
     assert settings.debug == before
 

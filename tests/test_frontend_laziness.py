@@ -4,8 +4,13 @@ from __future__ import annotations
 import numpy as np
 
 import graphc as gc
+from graphc.api import laziness
 from graphc.api.laziness import unlimited
+from graphc.canonical import canonicalize, rebuild_canonical
 from graphc.config import settings
+from graphc.ir.node import live_nodes
+from graphc.runtime import memory
+from graphc.runtime.buffers import pool
 
 
 def test_a_deep_chain_is_realized_by_itself():
@@ -41,3 +46,44 @@ def test_no_limit():
         for _ in range(30):
             y = y * 2
     assert y.node.depth == 30
+
+
+def test_many_waiting_operations_are_realized(monkeypatch):
+    monkeypatch.setattr(laziness.alarm, "nodes", live_nodes() + 40)
+    monkeypatch.setattr(laziness, "MOST_NODES", live_nodes() + 40)
+    x = gc.asarray([1.0, 2.0, 3.0])
+    results = [x + k for k in range(2, 60)]
+    realized = [t.node.value is not None for t in results]
+    assert realized.index(False) >= 20 and not any(realized[realized.index(False):])
+    with unlimited():
+        more = [x * k for k in range(2, 200)]
+    assert not any(t.node.value is not None for t in more)
+    assert [t.tolist() for t in results[:2]] == [[3.0, 4.0, 5.0], [4.0, 5.0, 6.0]]
+
+
+def test_leaves_that_fill_the_memory_are_let_go(monkeypatch):
+    monkeypatch.setattr(laziness, "LEAST_BYTES", 1 << 20)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0)
+    monkeypatch.setattr(laziness.alarm, "bytes", pool.in_use + (1 << 20))
+    before, total = pool.in_use, gc.asarray(np.zeros(1 << 15))
+    for k in range(40):
+        total = total + gc.asarray(np.full(1 << 15, float(k)))
+        assert pool.in_use - before < 3 << 20      # 40 of them are 10 MB
+    assert total[5].item() == sum(range(40))
+    with settings.override(lazy_limit=0):
+        monkeypatch.setattr(laziness.alarm, "bytes", 0)
+        for k in range(20):
+            total = total + gc.asarray(np.full(1 << 15, float(k)))
+        assert pool.in_use - before > 4 << 20
+
+
+def test_what_a_pass_made_is_not_realized(backend):
+    """A canonical graph that somebody keeps has leaves without memory."""
+    x = gc.asarray([1.0, 2.0])
+    kept, _ = rebuild_canonical(canonicalize([(x * 3 + 1).node]))
+    with settings.override(lazy_limit=20):
+        for _ in range(50):
+            x = x + 1
+    laziness.alarm.nodes = 0
+    y = x * 2
+    assert y.tolist() == [102.0, 104.0] and kept[0].value is None

@@ -1,8 +1,10 @@
-"""Bounded laziness: a graph that grows too deep is realized by itself.
+"""Bounded laziness: a graph that grows too deep, too wide or too heavy is realized by itself.
 
 A loop such as `x = x * 0.9 + y` that is never read would otherwise record without end, and its first read would
 compile all of it at once. At a depth of GRAPHC_LAZY_LIMIT (0: no limit) everything of that depth that a handle still
 needs is realized in one schedule, so that several states carried by one loop are not computed one after the other.
+Everything that waits is realized when it is MOST_NODES operations, or when it holds on to leaves that fill a quarter
+of the memory that is free: `total = total + gc.asarray(batch)`.
 """
 from __future__ import annotations
 
@@ -12,17 +14,32 @@ from contextlib import contextmanager
 
 from graphc import driver
 from graphc.config import settings
-from graphc.ir.node import Node
+from graphc.ir.node import Node, topological
 from graphc.ir.node import _table as interned
+from graphc.ir.ops import BUFFER, CONST, PARAM
+from graphc.runtime import memory
+from graphc.runtime.buffers import pool
 
-SHORTEST = 16  # recording looks at the setting only beyond this depth; a smaller limit counts as this one
+SHORTEST = 16           # recording looks at the setting only beyond this depth; a smaller limit counts as this one
+MOST_NODES = 10_000
+LEAST_BYTES = 64 << 20  # what leaves may hold on any machine
 
 
 class _State(threading.local):
     paused = 0
 
 
+class _Alarm:
+    """The counts at which it is time to look again; cheap to compare with, and moved on after each look."""
+
+    __slots__ = ("nodes", "bytes")
+
+    def __init__(self) -> None:
+        self.nodes, self.bytes = MOST_NODES, LEAST_BYTES
+
+
 _state = _State()
+alarm = _Alarm()
 
 
 @contextmanager
@@ -35,16 +52,46 @@ def unlimited() -> Iterator[None]:
         _state.paused -= 1
 
 
-def check_depth(node: Node) -> None:
-    """Realize the node, and what else is as deep, if it has reached the limit."""
+def check(node: Node) -> None:
+    """Realize what waits if it has become too much. Recording calls it for each node that is deep, or one too many."""
     limit = settings.lazy_limit
-    if limit and node.depth >= limit and not _state.paused:
-        driver.realize(_ends(node, limit // 2))
+    if not limit or _state.paused:
+        return
+    if node.depth >= limit:
+        driver.realize([node, *_ends(node, limit // 2)])
+    elif len(interned) > alarm.nodes:
+        driver.realize(_ends(node, 1))
+        alarm.nodes = max(MOST_NODES, 2 * len(interned))    # what remains is read by others, or constant
+    elif pool.in_use > alarm.bytes:
+        check_leaves(node)
+
+
+def check_leaves(node: Node) -> None:
+    """Realize what waits if its leaves hold too much memory. Called for each new leaf when memory has grown."""
+    if not settings.lazy_limit or _state.paused:
+        return
+    room = max(LEAST_BYTES, memory.available_bytes() // 4)
+    ends = _ends(node, 1)
+    leaves = {n for n in topological(ends) if n.value is not None}
+    if sum(n.value.nbytes for n in leaves) > room:
+        del leaves
+        driver.realize(ends)
+    alarm.bytes = pool.in_use + room // 4
 
 
 def _ends(node: Node, depth: int) -> list[Node]:
-    """The node, and all other nodes at least this deep on its device that no other node reads."""
-    live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
-    read = {src for n in live for src in n.srcs}
-    return [node] + [n for n in live if n is not node and n not in read and n.value is None and n.device == node.device
-                     and not isinstance(n.dtype, tuple)]
+    """All nodes at least this deep, on the device of this one, that wait and that no other node reads.
+
+    Passes make nodes as well, with numbered leaves instead of memory: while the lock is held, none are at work, and
+    what somebody keeps of theirs is left out.
+    """
+    with driver.lock:
+        live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
+        read = {src for n in live for src in n.srcs}
+        ends = [n for n in live if n not in read and n.value is None and n.device == node.device and n.op is not CONST
+                and not isinstance(n.dtype, tuple)]
+        foreign: set[Node] = set()
+        for n in topological(ends):
+            if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
+                foreign.add(n)
+        return [n for n in ends if n not in foreign]

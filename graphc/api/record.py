@@ -13,13 +13,15 @@ from math import prod
 import numpy as np
 
 from graphc import driver
-from graphc.api.laziness import SHORTEST, check_depth
+from graphc.api.laziness import SHORTEST, alarm, check, check_leaves
 from graphc.errors import AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
 from graphc.ir.node import Node, buffer, const, make
+from graphc.ir.node import _table as interned
 from graphc.ir.ops import Op
+from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor
 
 # `user_site(2)` below: a record function and the API function that called it lie between user_site and the user. A
@@ -32,8 +34,8 @@ def wrap(node: Node) -> Tensor:
     """A new handle on a node."""
     tensor = _blank(Tensor)
     tensor.node = node
-    if node.depth >= SHORTEST:
-        check_depth(node)
+    if node.depth >= SHORTEST or len(interned) > alarm.nodes:
+        check(node)
     return tensor
 
 
@@ -155,7 +157,10 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
             with np.errstate(all="ignore"):
                 array, copy = np.array(array, dtype=dtype.numpy, order="C"), False
     device = driver.default_device() if device is None else device_name(device)
-    return wrap(buffer(dtype, array.shape, driver.from_numpy(array, device, copy=copy), device, user_site(2)))
+    leaf = buffer(dtype, array.shape, driver.from_numpy(array, device, copy=copy), device, user_site(2))
+    if pool.in_use > alarm.bytes:
+        check_leaves(leaf)
+    return wrap(leaf)
 
 
 # -------------------------------------------------------------------------------------------------------- elementwise
@@ -194,8 +199,8 @@ def binary(op: Op, a, b, name: str) -> Tensor:
         device = nb.device if device is None else common_device(name, na, nb)
     tensor = _blank(Tensor)  # as `wrap`, without its call
     tensor.node = node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
-    if node.depth >= SHORTEST:
-        check_depth(node)
+    if node.depth >= SHORTEST or len(interned) > alarm.nodes:
+        check(node)
     return tensor
 
 
