@@ -101,9 +101,10 @@ def _kernel(step: LoweredKernel, built: Built, states: dict) -> KernelPlan:
 def _library(step: LibraryCall) -> KernelPlan:
     node = step.node
     written = sum(d.itemsize * _size(s) for d, s in zip(node.dtype, node.shape, strict=True))
-    return KernelPlan(node.attrs[0], f"/* library routine {node.attrs[0]} */", sum(s.nbytes for s in node.srcs), written,
-                      0, _site_lines([node]), f"{_shapes(node.srcs)} -> {', '.join(map(str, node.shape))}", (1, 1),
-                      "library")
+    read = sum(s.nbytes for s in node.srcs)
+    shapes = f"{_shapes(node.srcs)} -> {', '.join(map(str, node.shape))}"
+    return KernelPlan(node.attrs[0], f"/* library routine {node.attrs[0]} */", read, written, 0, _site_lines([node]),
+                      shapes, (1, 1), "library")
 
 
 def largest(built: Built, count: int = 3) -> str:

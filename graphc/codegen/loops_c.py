@@ -53,7 +53,8 @@ def _text(environment, model: _Model, entry: str) -> str:
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in _helpers(environment, model.spell) if h not in helpers]
-    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body, "prologue": prologue,
+    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
+              "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     return environment.get_template("c/kernel.c.j2").render(k=values)
@@ -389,7 +390,8 @@ def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool
 
 
 def _two_types(text: str) -> tuple[str, str]:
-    names = ("uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "float", "double")
+    names = ("uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "float",
+             "double")
     for a in names:
         if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
             return a, text.removeprefix(a + "_")

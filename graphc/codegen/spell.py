@@ -1,8 +1,8 @@
 """Expressions to text, by the op table and a dialect's table of spellings.
 
 Sizes, strides and offsets become arguments here: an integer of the kernel's indices is literal when it is 0, 1 or -1
-(or belongs to an axis of at most SHORT elements), and otherwise the next `a{k}`, numbered by use and not by value, so that kernels which differ in sizes alone have one
-source. Scalars of the user's program are `p{k}`, numbered by use as well.
+(or belongs to an axis of at most SHORT elements), and otherwise the next `a{k}`, numbered by use and not by value, so
+that kernels which differ in sizes alone have one source. Scalars of the user's program are `p{k}`, numbered by use too.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, NEXTAFTER, PARAM

@@ -320,7 +320,8 @@ def _splits(numerator: Index, denominator: int) -> list[tuple[Axis, int]]:
             if 1 < n < part.extent and part.extent % n == 0:
                 found.append((part, n))
         elif type(part) is FloorDiv:
-            found += _splits(part.numerator, part.denominator * denominator) or _splits(part.numerator, part.denominator)
+            outer = _splits(part.numerator, part.denominator * denominator)
+            found += outer or _splits(part.numerator, part.denominator)
         elif type(part) is Mod:
             found += _splits(part.numerator, part.denominator)
     return found

@@ -243,8 +243,8 @@ class _Builder:
             self._evaluated.setdefault(node, set()).add(group)
 
     def worth_sharing(self, cost: dict[Node, float]) -> set[Node]:
-        """Expressions that several kernels evaluate although storing them once would be cheaper: of those the outermost,
-        which no other shared expression reads for all of the same kernels."""
+        """Expressions that several kernels evaluate although storing them once would be cheaper: of those the
+        outermost, which no other shared expression reads for all of the same kernels."""
         wanted: dict[Node, None] = {}
         covered: set[Node] = set()
         for node in reversed(list(self._evaluated)):

@@ -12,7 +12,8 @@ from math import prod
 from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands)
+from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value,
+                              operands)
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
 from graphc.ir.schedule import Group, Schedule
@@ -61,7 +62,7 @@ class Stage:
 
 def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
     steps: list[LoweredKernel | LibraryCall] = []
-    for number, group in enumerate(schedule.groups):
+    for group in schedule.groups:
         if group.kind == "library":
             steps.append(LibraryCall(group.anchors[0], group))
         elif any(node.size for node in group.outputs):
@@ -88,7 +89,8 @@ class _Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, blocked: bool = False):
         self.group, self.schedule, self.factors = group, schedule, factors
         self.block: Loop | None = None          # blocked: the loop over the rows of a block
-        self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(group.anchors)} if group.kind in ("row", "column") else {}
+        finished = group.anchors if group.kind in ("row", "column") else ()
+        self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
         own = set(group.outputs)
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
@@ -286,7 +288,8 @@ class _Lowering:
         axes, inner = self._inner(node)
         index = self._at(node, inner)
         value = self.reader.read(node, index)
-        self._stage(self._depth(value), axes, False).body.append(self._write(node, ix.flatten(index, node.shape), value))
+        store = self._write(node, ix.flatten(index, node.shape), value)
+        self._stage(self._depth(value), axes, False).body.append(store)
 
     def _store_value(self, node: Node) -> None:
         index = self._at(node, {})

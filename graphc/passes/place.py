@@ -29,7 +29,7 @@ class _Scope:
 
 
 def place(body: tuple, renumber: dict[int, int], tile: Axis | None) -> tuple:
-    """`renumber` maps provisional buffer numbers to final ones; `tile` is the parallel axis that the body loops over."""
+    """`renumber` maps provisional buffer numbers to final ones; `tile`: the parallel axis that the body loops over."""
     return _Placer(body, renumber, tile).run(body)
 
 

@@ -58,6 +58,7 @@ def _two_sweeps(node: Node) -> Node:
     total = _split(make(SUM, node.dtype, node.shape, (src,), (axis, order)))
     mean = make(DIV, node.dtype, node.shape, (total, const(src.shape[axis], node.dtype)))
     kept = make(RESHAPE, node.dtype, (*node.shape[:axis], 1, *node.shape[axis:]), (mean,))
-    deviation = make(SUB, node.dtype, src.shape, (src, kept if kept.size > 1 else make(EXPAND, node.dtype, src.shape, (kept,))))
+    spread = kept if kept.size > 1 else make(EXPAND, node.dtype, src.shape, (kept,))
+    deviation = make(SUB, node.dtype, src.shape, (src, spread))
     square = make(MUL, node.dtype, src.shape, (deviation, deviation))
     return _split(make(SUM, node.dtype, node.shape, (square,), (axis, order)))

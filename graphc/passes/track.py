@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from graphc.ir.index import reshape_groups
 from graphc.ir.node import Node
-from graphc.ir.ops import CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WINDOW
+from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG,
+                           UPDATE, WINDOW)
 
 ONE, OTHER = -1, -2
 Dims = tuple[int, ...]
