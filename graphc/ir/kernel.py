@@ -1,8 +1,8 @@
 """Kernels: loop trees over buffers, the last form before source text.
 
-A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` and `If` over
-`Let`, `Local`, `Accumulate` and `Store`. Expressions are graph nodes of shape () whose leaves are the four ops below: there is one
-node type and one op table for graphs and kernels alike.
+A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` and `If` over `Let`,
+`Local`, `Accumulate` and `Store`. Expressions are graph nodes of shape () whose leaves are the four ops below: there
+is one node type and one op table for graphs and kernels alike.
 
 The parallel axes are walked in row-major order and cut into chunks of `chunk` iterations. With `tiled`, the last
 parallel axis is not fixed in the body: the body loops over the segment of it that belongs to the chunk (a `Loop` of
