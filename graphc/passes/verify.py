@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from graphc.ir import dtype as dt
-from graphc.ir.index import Axis, Data, FloorDiv, Index, axes_of
+from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, shift
 from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, index_of,
                               operands)
 from graphc.ir.node import Node, topological
@@ -209,6 +209,7 @@ class _KernelChecker:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self.known: set[str] = set()            # lets and accumulations
+        self.limits: dict[Axis, Index] = {}      # where loops end that other axes shorten
         self.lets: dict[str, set[Axis]] = {}    # the axes that a let depends on
         self.locals: dict[str, Local] = {}
         self.stored: set[int] = set()
@@ -237,6 +238,7 @@ class _KernelChecker:
         if s.start is not None:
             low = max(low, s.start.bounds[0])
         if s.limit is not None:
+            self.limits[s.axis] = s.limit
             high = min(high, s.limit.bounds[1] - 1)
         if low > high:
             return          # never runs
@@ -320,6 +322,10 @@ class _KernelChecker:
     def _inside(self, index: Index, size: int, name: str, ranges: Ranges, asked: set[Axis]) -> None:
         self._axes(index, ranges)
         low, high = bounds(index, ranges)
+        for axis, k in index.terms:     # the last iteration of a loop that ends at a limit, which other axes move
+            if k > 0 and axis in self.limits:
+                last = shift(add(index, mul(add(self.limits[axis], mul(of(axis), -1)), k)), -k)
+                high = min(high, bounds(last, ranges)[1])
         if axes_of(index) & asked:      # what was asked is not followed here
             return
         self.require(0 <= low and high < size, f"{name}[{index}] runs from {low} to {high}, of {size}")
