@@ -385,7 +385,8 @@ class _Lowering:
         """Iterations of the parallel nest that make a chunk. No result depends on it."""
         total = prod(a.extent for a in self.axes)
         if self.tiled and self.width is None:
-            return max(MAP_CHUNK, min(LONG_CHUNK, total // 8))
+            chunk, row = max(MAP_CHUNK, min(LONG_CHUNK, total // 8)), self.axes[-1].extent
+            return chunk // row * row if row <= chunk else chunk    # whole rows
         if self.width == COLUMNS:       # a column's result does not depend on the tile: one for each thread
             return max(64, min(COLUMNS, -(-total // settings.num_threads)))
         if self.tiled:
