@@ -1,0 +1,122 @@
+"""SIMD that is really there: the instructions of inner loops, by kind, in the assembly of generated kernels."""
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.runtime.compiler import find_compiler
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86-64")
+
+
+def features() -> set[str]:
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        return set(re.search(r"^flags\s*:(.*)$", file.read(), re.M)[1].split())
+
+
+WIDE = "zmm" if "avx512f" in features() else "ymm"
+ROUTINE = "_ZGVeN16" if "avx512f" in features() else "_ZGVdN8"     # of libmvec, for float32
+needs_avx2 = pytest.mark.skipif("avx2" not in features(), reason="this machine has no AVX2")
+
+
+def array(*shape, dtype="float32"):
+    return gc.asarray(np.ones(shape, dtype))
+
+
+@pytest.fixture
+def assembly(tmp_path, backend):
+    """The assembly of the only kernel of a program, as the cpu backend compiles it."""
+    if backend != "cpu":
+        pytest.skip("assembly of the cpu backend")
+
+    def of(*tensors) -> str:
+        (kernel,) = gc.plan(*tensors).kernels
+        compiler = find_compiler()
+        source = tmp_path / "kernel.c"
+        source.write_text(kernel.source)
+        flags = [f for f in compiler.flags if f != "-shared"]
+        done = subprocess.run([*compiler.command, *flags, "-S", "-o", "-", str(source)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    return of
+
+
+def count(text: str, instruction: str, register: str = "") -> int:
+    return len(re.findall(rf"^\s+{instruction}\b.*{register}", text, re.M))
+
+
+@needs_avx2
+def test_arithmetic_uses_the_widest_vectors(assembly):
+    x, y = array(4096), array(4096)
+    text = assembly(x * y + x - 0.5)
+    assert count(text, "vmulps", WIDE) >= 1 and count(text, "vaddps", WIDE) >= 1 and count(text, "vsubps", WIDE) >= 1
+    assert count(text, "call") == 0
+
+
+@needs_avx2
+def test_multiply_and_add_are_not_contracted(assembly):
+    """x*x - x*x is 0 only when no fused multiply-add rounds one side differently."""
+    x = array(4096)
+    assert not re.search(r"vfn?m(add|sub)", assembly(x * x - x * 2.5))
+
+
+@needs_avx2
+@pytest.mark.parametrize("name, routine", [("sin", "sinf"), ("log", "logf"), ("atan", "atanf")])
+def test_other_functions_call_the_vector_library(assembly, name, routine):
+    assert f"{ROUTINE}v_{routine}" in assembly(getattr(gc, name)(array(4096)))
+
+
+@needs_avx2
+def test_pow_calls_the_vector_library(assembly):
+    assert f"{ROUTINE}vv_powf" in assembly(array(4096) ** array(4096))
+
+
+@needs_avx2
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf"])
+def test_inlined_functions_call_nothing(assembly, name):
+    text = assembly(getattr(gc, name)(array(4096)))
+    assert count(text, "call") == 0
+    assert count(text, r"vfn?m(?:add|sub)\d+ps", WIDE) >= 4
+
+
+@needs_avx2
+def test_row_sums_keep_their_partial_results_in_registers(assembly):
+    """64 float32 partial results: eight 256-bit registers, or four of 512 bits, added to from memory."""
+    text = assembly(gc.sum(array(512, 4096), axis=1))
+    assert count(text, r"vaddps\s+[^,]*\(%r\w+", WIDE) >= 64 // (16 if WIDE == "zmm" else 8)
+
+
+@needs_avx2
+def test_column_sums_are_vectors(assembly):
+    assert count(assembly(gc.sum(array(4096, 512), axis=0)), "vaddps", WIDE) >= 16
+
+
+@needs_avx2
+def test_a_contraction_is_fused_multiply_adds(assembly):
+    text = assembly(array(256, 256) @ array(256, 256))
+    assert count(text, r"vfmadd\d+ps", WIDE) >= 64 // (16 if WIDE == "zmm" else 8)
+
+
+@needs_avx2
+def test_bytes_widen_in_vectors(assembly):
+    text = assembly(array(4096, dtype="uint8").astype("float32") * 0.5)
+    assert count(text, "vpmovzxb[dw]") >= 1 and count(text, "vcvtdq2ps", WIDE) >= 1
+
+
+@needs_avx2
+def test_select_is_a_blend(assembly):
+    text = assembly(gc.where(array(4096) > 0.5, array(4096), 0.25))
+    assert count(text, r"v(?:blendvps|pblendvb|andps|blendmps|movaps|andnps)", WIDE) >= 1
+    assert count(text, "vcmp\\w*ps", WIDE) >= 1
+
+
+@needs_avx2
+def test_square_roots_and_rounding_are_instructions(assembly):
+    text = assembly(gc.floor(gc.sqrt(array(4096))))
+    assert count(text, "vsqrtps", WIDE) >= 1 and count(text, "v(?:roundps|rndscaleps)", WIDE) >= 1
+    assert count(text, "call") == 0
