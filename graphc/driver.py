@@ -18,7 +18,7 @@ import numpy as np
 
 from graphc import canonical, program_cache
 from graphc.config import settings
-from graphc.errors import GraphcError, OutOfMemory
+from graphc.errors import CompileError, GraphcError, OutOfMemory
 from graphc.ir.node import Node
 from graphc.ir.ops import CONST
 from graphc.ir.program import Program
@@ -125,7 +125,7 @@ def realize(nodes: Sequence[Node]) -> None:
         else:
             _counters.program_hits += 1
     if entry is None:
-        entry = _load(key, program, backend)
+        entry = _load(key, program, graph, backend)
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
         with lock:
             values = _run(entry, graph)
@@ -175,10 +175,13 @@ def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
         raise _with_largest(graph, error) from None
 
 
-def _load(key: tuple, program: Program, backend: Backend) -> _Entry:
+def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend) -> _Entry:
     """Compile what the kernel cache lacks. Where several threads need one program, they share the first's."""
     aliases = tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
-    entry = _Entry(backend.load(program), aliases)
+    try:
+        entry = _Entry(backend.load(program), aliases)
+    except CompileError as error:
+        raise _with_lines(graph, backend, error) from None
     with lock:
         entry = _programs.setdefault(key, entry)
         if len(_programs) > PROGRAMS:
@@ -237,6 +240,16 @@ def _with_site(graph: canonical.Graph, error: Exception) -> Exception:
     except (GraphcError, np.linalg.LinAlgError) as found:
         return found
     return error
+
+
+def _with_lines(graph: canonical.Graph, backend: Backend, error: CompileError) -> CompileError:
+    """The error with the lines that the refused kernel comes from."""
+    from graphc.build import build
+    from graphc.report import lines_of
+    with lock:
+        lines = lines_of(build(canonical.canonicalize(_pending(graph.roots)), backend.dialect), error.message)
+    return CompileError(error.message + (f"; the kernel comes from {lines}" if lines else ""), op="realize",
+                        fix=error.fix, site=graph.roots[0].site)
 
 
 def _with_largest(graph: canonical.Graph, error: OutOfMemory) -> Exception:

@@ -107,6 +107,13 @@ def _library(step: LibraryCall) -> KernelPlan:
                       shapes, (1, 1), "library")
 
 
+def lines_of(built: Built, text: str) -> str:
+    """The user's lines of the kernels whose entry points a text names."""
+    lines = {line: None for step, rendered in built.rendered.items() if rendered.source.entry in text
+             for line in _origins(step.group.outputs, built)}
+    return ", ".join(lines)
+
+
 def largest(built: Built, count: int = 3) -> str:
     """The largest arrays in memory during a run, with their lines, as text."""
     held = {node for step in built.steps if isinstance(step, LoweredKernel) for node in step.nodes}

@@ -238,8 +238,8 @@ def test_eight_processes_on_one_cold_cache(tmp_path, compiled):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     environment = {**os.environ, "GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_NUM_THREADS": "1"}
-    processes = [subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=environment) for _ in range(8)]  # fmt: skip
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen([sys.executable, str(script)], env=environment, **pipes) for _ in range(8)]
     done = [(process.communicate(timeout=300), process.returncode) for process in processes]
     assert [code for _, code in done] == [0] * 8, done
     assert {err for (_, err), _ in done} == {""}
@@ -256,7 +256,8 @@ def test_a_cache_full_of_garbage(tmp_path, compiled):
     assert {path.parent.name for path in files} >= {"kernels", "programs"}
     for number, path in enumerate(sorted(files)):
         data = path.read_bytes()
-        path.write_bytes([b"", b"garbage" * 1000, data[: len(data) // 2], data[:-1] + b"\0", b"\0" * len(data)][number % 5])
+        damages = b"", b"garbage" * 1000, data[: len(data) // 2], data[:-1] + b"\0", bytes(len(data))
+        path.write_bytes(damages[number % 5])
     for folder in ("kernels", "programs", "tools"):
         (cache / folder / "intruder").write_bytes(os.urandom(5000))
         (cache / folder / "a-folder").mkdir()
@@ -291,7 +292,8 @@ def test_a_thousand_learning_rates_compile_nothing_new(compiled):
     step(0.1, 0.1)
     before = gc.counters()
     for rate in np.geomspace(1e-6, 0.9, 1000).tolist():
-        np.testing.assert_allclose(step(rate, rate / 3), w - np.float32(rate) * (g + np.float32(rate / 3) * w), rtol=1e-5)
+        want = w - np.float32(rate) * (g + np.float32(rate / 3) * w)
+        np.testing.assert_allclose(step(rate, rate / 3), want, rtol=1e-5)
     done = gc.counters() - before
     assert (done.compiles, done.program_misses, done.launches) == (0, 0, 1000)
 

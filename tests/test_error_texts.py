@@ -1,0 +1,153 @@
+"""What a user reads after a mistake: the op, the shapes and dtypes, the line, and what would help."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.config import settings
+
+HERE = f"{Path(__file__).name}:"
+
+A = gc.zeros((3, 4))
+B = gc.zeros((5, 6))
+MISTAKES = {
+    "broadcast": (lambda: A + B, ValueError, "[add] shapes (3, 4) and (5, 6) do not broadcast: 4 is not 6",
+                  "equal or 1"),
+    "matmul": (lambda: A @ B, ValueError, "[matmul] shapes (3, 4) and (5, 6) do not fit: 4 is not 5", "fix:"),
+    "reshape": (lambda: A.reshape((5, 2)), ValueError, "[reshape]", "(3, 4)"),
+    "concat": (lambda: gc.concat([A, B]), ValueError, "[concat]", "(5, 6)"),
+    "axis": (lambda: gc.sum(A, axis=2), IndexError, "[sum] axis 2 is out of range for an array of 2 dimensions",
+             "fix: use -2 to 1"),
+    "axis twice": (lambda: gc.sum(A, axis=(0, -2)), ValueError, "[sum] an axis is given twice in (0, -2)", HERE),
+    "dtype": (lambda: gc.sin(gc.asarray([1 + 2j])) % 2, TypeError, "complex128", "fix: use a dtype of kind"),
+    "bitwise": (lambda: A & 1, TypeError, "[bitwise_and]", "float64"),
+    "index": (lambda: A[3], IndexError, "index 3 is out of range for axis 0 of size 3", HERE),
+    "too many indices": (lambda: A[0, 0, 0], IndexError, "3", "(3, 4)"),
+    "truth": (lambda: bool(A), ValueError, "12 elements", "any"),
+    "if": (lambda: 1 if A > 0 else 2, ValueError, "12 elements", HERE),
+    "integer": (lambda: gc.asarray([1], dtype=gc.int8) + 1000, OverflowError, "the integer 1000 does not fit int8",
+                "astype('int16')"),
+    "nothing to reduce": (lambda: gc.max(gc.zeros((0, 3)), axis=0), ValueError, "[max]", "(0, 3)"),
+    "ragged": (lambda: gc.asarray([[1, 2], [3]]), TypeError, "[asarray] list can't become a tensor", HERE),
+    "backend": (lambda: gc.set_backend("abacus"), RuntimeError, "there is no backend 'abacus'; available: ",
+                "reference"),
+    "device": (lambda: A.to("abacus"), RuntimeError, "there is no backend 'abacus'", "cpu"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_reported_at_its_call(name):
+    mistake, builtin, *texts = MISTAKES[name]
+    with pytest.raises(builtin) as caught:
+        mistake()
+    text = str(caught.value)
+    assert isinstance(caught.value, gc.errors.GraphcError)
+    assert all(part in text for part in (*texts, HERE)), text
+
+
+def test_a_bad_index_in_data_names_the_line_that_indexed():
+    x = gc.asarray(np.arange(10.0))
+    where = gc.asarray(np.array([3, 12, -1])) + 0
+    y = x[where] * 2        # this line, not that of the realize
+    line = test_a_bad_index_in_data_names_the_line_that_indexed.__code__.co_firstlineno + 3
+    with pytest.raises(IndexError, match="index 12 is out of range") as caught:
+        y.numpy()
+    assert f"{HERE}{line} " in str(caught.value) and "x[where]" in str(caught.value)
+    assert (y + 0).shape == (3,)
+
+
+def test_a_singular_matrix_names_the_operation_and_the_line():
+    inverse = gc.linalg.inv(gc.ones((3, 3))) + 1
+    with pytest.raises(np.linalg.LinAlgError, match=r"\[inv\] Singular matrix") as caught:
+        inverse.numpy()
+    assert HERE in str(caught.value) and "gc.linalg.inv(gc.ones((3, 3)))" in str(caught.value)
+
+
+def test_memory_that_cannot_fit_names_the_largest_arrays_and_their_lines(backend):
+    if backend == "reference":
+        pytest.skip("NumPy allocates by itself")
+    x = gc.asarray(np.ones(1 << 12))
+    with settings.override(memory_limit="48M"):
+        big = gc.cumulative_sum(x[:, None] * x, axis=0)
+        with pytest.raises(MemoryError) as caught:
+            gc.realize(big)
+    text = str(caught.value)
+    assert "exceed GRAPHC_MEMORY_LIMIT=50,331,648" in text
+    assert "the largest arrays: float64[4096, 4096] of 134,217,728 bytes (" in text and HERE in text and "fix:" in text
+
+
+SCRIPT = """
+import numpy as np
+import graphc as gc
+x = gc.asarray(np.arange(3.0))
+y = gc.exp(x) - 0.71
+print(y.numpy())
+"""
+
+
+@pytest.fixture
+def script(tmp_path, backend):
+    """Run SCRIPT in a new process with these variables; what it says on stderr."""
+    if backend == "reference":
+        pytest.skip("the reference needs no compiler and no cache")
+
+    def run(status: int, **environment: str) -> str:
+        (tmp_path / "program.py").write_text(SCRIPT)
+        done = subprocess.run(
+            [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True,
+            env={**os.environ, "GRAPHC_CACHE_DIR": str(tmp_path / "cache"), **environment},
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stderr
+
+    return run
+
+
+def test_an_unknown_backend(script):
+    said = script(1, GRAPHC_BACKEND="abacus")
+    assert "[GRAPHC_BACKEND] there is no backend 'abacus'; available: cpu, reference" in said
+
+
+def test_a_missing_compiler(script):
+    said = script(1, GRAPHC_CC="no-such-compiler")
+    assert "'no-such-compiler' is not a program on the PATH" in said and "name a C compiler" in said
+
+
+def test_no_compiler_at_all_means_one_warning(script, tmp_path):
+    said = script(0, PATH=str(tmp_path), CC="", GRAPHC_CC="", GRAPHC_BACKEND="auto")
+    assert said.count("RuntimeWarning: graphc computes with NumPy, without compiled kernels") == 1 and "gcc" in said
+
+
+def test_a_failing_compiler_names_its_first_error_the_lines_and_the_source(script, tmp_path):
+    fake = tmp_path / "fakecc"      # compiles everything but kernels
+    fake.write_text('#!/bin/sh\nfor a; do case "$a" in [0-9]*.c) if grep -q map_sub "$a"; then\n'
+                    'echo "$a:7:1: error: no kernels today" >&2; exit 1; fi;; esac; done\nexec cc "$@"\n')  # fmt: skip
+    fake.chmod(0o755)
+    said = script(1, GRAPHC_CC=str(fake))
+    assert "CompileError: [realize] the C compiler refused map_sub" in said and "error: no kernels today" in said
+    assert "the kernel comes from program.py:5" in said and "at program.py:5: y = gc.exp(x) - 0.71" in said
+    source = Path(said.rpartition("the source lies in ")[2].strip())
+    assert "map_sub" in source.read_text()
+    assert list((tmp_path / "cache" / "kernels").glob("map_sub*")) == []     # nothing half-built is kept
+
+
+def test_a_cache_that_others_can_write(script, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    said = script(1)
+    assert "CacheError" in said and str(tmp_path / "cache") in said and "fix: " in said
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o777
+
+
+def test_a_cache_that_cannot_be_made_is_a_warning(script, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = script(0, GRAPHC_CACHE_DIR=str(tmp_path / "file" / "cache"))
+    assert said.count("Warning") == 1 and str(tmp_path / "file") in said
