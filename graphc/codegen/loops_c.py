@@ -19,7 +19,7 @@ from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM,
 from graphc.ir.program import KernelSource
 
 STRIP = 32          # elements of a strip: four vectors of 8 floats hide the latency of one another
-LONG = 24           # operations from which strips pay
+LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 LANES = 64          # partial results of a chunk of an inner reduction
@@ -314,7 +314,7 @@ def _is_long_arithmetic(body: tuple) -> bool:
         elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
             return False
         stack.extend(expr.srcs)
-    return count >= LONG
+    return LONG <= count <= TOO_LONG
 
 
 def _register_bytes(dtype: DType) -> int:

@@ -21,7 +21,7 @@ from graphc.passes import track
 from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
                                     worth_storing)
 
-MAX_STATEMENTS = 2000
+MAX_STATEMENTS = 600        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
