@@ -151,16 +151,3 @@ def operands(expr: Node) -> list[Node]:
     """The expressions that this one reads: its sources and what its index gathers."""
     index = index_of(expr)
     return list(expr.srcs) + (data_exprs(index) if index is not None else [])
-
-
-def walk(body: tuple, visit) -> None:
-    """Call visit(statement, enclosing loops) for every statement, outermost first."""
-    def inner(statements, loops):
-        for s in statements:
-            visit(s, loops)
-            if type(s) is Loop:
-                inner(s.body, (*loops, s))
-            elif type(s) is If:
-                inner(s.body, loops)
-                inner(s.otherwise, loops)
-    inner(body, ())

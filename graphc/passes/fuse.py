@@ -74,10 +74,6 @@ def _folds_anywhere(node: Node) -> bool:
     return node.op.kind == REDUCE and node.attrs[1] == "pairwise" and node.size == 1
 
 
-def is_leaf(node: Node) -> bool:
-    return node.op in (BUFFER, CONST, PARAM)
-
-
 # ---------------------------------------------------------------------------------------------- what lies in memory
 
 def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[Node]]:

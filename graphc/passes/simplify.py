@@ -4,16 +4,12 @@ Rules that would need an assumption about floats (x+0, x*0, x-x, x/c) are not he
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, const_value, make, rebuild, topological
 from graphc.ir.ops import (ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG,
                            PERMUTE, POW, REDUCE, RESHAPE, SLICE, SUB, WHERE)
-
-Rule = Callable[[Node], Node | None]
 
 
 def simplify(roots: tuple[Node, ...]) -> tuple[Node, ...]:
