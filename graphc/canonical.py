@@ -84,6 +84,7 @@ def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
             if node.op is POW and _exponent(src):
                 ids[position] = src.attrs
             else:
+                ids[position] = src.dtype   # a comparison's own dtype does not tell what it compares
                 params.append(const_words(src))
 
 

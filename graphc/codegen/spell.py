@@ -135,7 +135,7 @@ class Speller:
         if op is CHECK_INDEX:
             self.checks.append(node)
             self._need("gc_check_index")
-            check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {len(self.checks) - 1}, &bad)"
+            check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
         spelling = self.language.ops.get(op.name) or op.c
         if isinstance(spelling, dict):

@@ -120,8 +120,8 @@ _CONST_CACHE = 1024
 
 def const(value, dtype: DType, site: object = None) -> Node:
     """A scalar constant of shape (), interned by dtype and bit pattern (0.0, -0.0 and NaN payloads stay apart)."""
-    # Equal nonzero numbers of one dtype have one bit pattern, so the number itself serves as the cache's key.
-    cacheable = value == value and value != 0
+    # Equal nonzero real numbers of one dtype have one bit pattern, so the number itself serves as the cache's key.
+    cacheable = value == value and value != 0 and dtype.kind != "c"
     if cacheable:
         node = _consts.get((dtype, value))
         if node is not None:

@@ -16,8 +16,9 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
-from graphc.ir.ops import (ADD, AND, CAST, CONCAT, CONST, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM, MINIMUM, MUL, PAD,
-                           PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW, ELEMENTWISE, EQ)
+from graphc.ir.ops import (ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM,
+                           MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+                           ELEMENTWISE, EQ)
 
 Indices = tuple[Index, ...]
 Question = tuple[Node, Indices, Node | None]        # node, index, mask (None: always inside)
@@ -103,6 +104,8 @@ class Reader:
         srcs = []
         for src in node.srcs:
             srcs.append((yield src, _broadcast(index, src.shape), mask))
+        if node.op is CHECK_INDEX and mask is not None:     # outside, whatever stands there is no index
+            srcs[0] = make(WHERE, srcs[0].dtype, (), (mask, srcs[0], const(0, srcs[0].dtype)))
         return make(node.op, node.dtype, (), tuple(srcs), node.attrs, site=node.site)
 
     def _unrolled(self, node: Node, index: Indices, mask: Node | None) -> Answer:

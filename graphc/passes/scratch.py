@@ -11,7 +11,7 @@ from math import prod
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, index_of, operands
+from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, data_exprs, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 
 ROW_SCRATCH = 1 << 17       # bytes: half of a small L2 cache
@@ -129,8 +129,8 @@ def replace_expr(root: Node, old: Node, new: Node) -> Node:
 # --------------------------------------------------------------------------------------------------- tiles of columns
 
 def is_strided(index: Index, axis: Axis) -> bool:
-    """Whether neighbours along the axis are not neighbours in memory."""
-    return axis in ix.axes_of(index) and index.coefficient(axis) not in (1, -1)
+    """Whether neighbours along the axis are not neighbours in memory. Not of gathered indices: they may depend on rows."""
+    return axis in ix.axes_of(index) and index.coefficient(axis) not in (1, -1) and not data_exprs(index)
 
 
 def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:

@@ -1,0 +1,47 @@
+"""Seams of the compiler: what one pass leaves for the next, the keys of programs, the limits of kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+
+
+def test_programs_of_scalars_of_two_dtypes_are_two():
+    for dtype in (gc.float64, gc.float32, gc.float16):
+        assert gc.signbit(gc.full((), -5.5, dtype=dtype)).numpy()
+        assert (gc.full((), 5.5, dtype=dtype) < gc.full((), 6.5, dtype=dtype)).numpy()
+
+
+def test_an_index_that_padding_does_not_use_is_not_checked():
+    x, i = np.arange(3.0), np.array([[-5, -4, -3, -5], [-3, -3, -4, -5]])
+    found = gc.asarray(x)[gc.asarray(i) + 5]
+    assert gc.pad(found, ((1, 1), (2, 2))).numpy().tolist() == np.pad(x[i + 5], ((1, 1), (2, 2))).tolist()
+    line = gc.concat([gc.reshape(found, (8,)), gc.asarray(np.ones(3))])
+    want = np.cumsum(np.concatenate([x[i + 5].ravel(), np.ones(3)]))
+    assert gc.cumulative_sum(line).numpy().tolist() == want.tolist()
+
+
+def test_every_one_of_many_bounds_checks_counts():
+    x, i = gc.asarray(np.arange(200.0)), gc.asarray(np.arange(10))
+    for bad in (None, 3, 66, 69):
+        total = sum((x[i + (500 if k == bad else k)] for k in range(70)), gc.asarray(np.zeros(10)))
+        if bad is None:
+            assert total.numpy().tolist() == sum(np.arange(200.0)[k:k + 10] for k in range(70)).tolist()
+        else:
+            with pytest.raises(IndexError, match="out of range"):
+                total.numpy()
+
+
+@pytest.mark.parametrize("step", [1, 16])
+def test_rows_gathered_by_data_and_columns_by_stride(step):
+    x, i = np.arange(50.0 * 512).reshape(50, 512), np.arange(100) * 7 % 50
+    found = gc.asarray(x)[gc.asarray(i) * 1][:, ::step] + gc.asarray(np.arange(512.0))[::step]
+    assert found.numpy().tolist() == (x[i][:, ::step] + np.arange(512.0)[::step]).tolist()
+
+
+def test_complex_constants_keep_the_signs_of_their_zeros():
+    for imag in (0.0, -0.0):
+        z = complex(-1, imag)
+        assert gc.sqrt(gc.full((2,), z)).numpy().tolist() == np.sqrt(np.full(2, z)).tolist()
