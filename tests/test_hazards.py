@@ -1,4 +1,4 @@
-"""What goes wrong in lazy compilers elsewhere: stale values, misses without a reason, threads, forks, damaged caches."""
+"""What goes wrong in lazy compilers elsewhere: stale values, needless misses, threads, forks, damaged caches."""
 
 from __future__ import annotations
 
