@@ -45,3 +45,13 @@ def test_complex_constants_keep_the_signs_of_their_zeros():
     for imag in (0.0, -0.0):
         z = complex(-1, imag)
         assert gc.sqrt(gc.full((2,), z)).numpy().tolist() == np.sqrt(np.full(2, z)).tolist()
+
+
+def test_many_sums_down_the_columns_fit_the_stack():
+    x = np.arange(80.0 * 2000).reshape(80, 2000) % 17
+    sums = [gc.sum(gc.asarray(x) * float(k), axis=0) for k in range(3, 43)]
+    spreads = [gc.var(gc.asarray(x) * float(k), axis=0) for k in range(3, 13)]
+    gc.realize(*sums, *spreads)
+    for k, total in enumerate(sums, 3):
+        assert total.numpy().tolist() == (x * k).sum(0).tolist()
+    assert np.allclose(spreads[0].numpy(), (x * 3).var(0))

@@ -22,6 +22,7 @@ STRIP = 32          # elements of a strip: four vectors of 8 floats hide the lat
 LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
+LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 LANES = 64          # partial results of a chunk of an inner reduction
 CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
 SCRATCH_ALIGNMENT = 64
@@ -119,9 +120,7 @@ class _Model:
             return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
                     "value": self.spell.expr(s.value)}
         if type(s) is Local:
-            offset = self.scratch
-            size = s.extent * _register_bytes(s.dtype)
-            self.scratch += -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+            offset = self.take_scratch(s.extent * _register_bytes(s.dtype))
             return {"kind": "local", "name": s.name, "type": self.spell.language.register(s.dtype),
                     "offset": str(offset) if self.kernel.tiled else self.spell.arg(offset)}
         if type(s) is Store:
@@ -133,6 +132,12 @@ class _Model:
         if type(s) is Accumulate:
             return enclosing[s.name](s)
         return self.loop(s, enclosing)
+
+    def take_scratch(self, size: int) -> int:
+        """The offset of that many bytes of a thread's scratch memory."""
+        offset = self.scratch
+        self.scratch += -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+        return offset
 
     def loop(self, s: Loop, enclosing: dict) -> dict:
         if type(s) is If:
@@ -220,6 +225,9 @@ class _Model:
             out["body"] = self.statements(inner.body, {x.name: self._fma for x in sums})
         else:
             out["kind"] = "columns"
+            for a, x in zip(out["accumulators"], sums, strict=True):
+                names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
+                a["levels"] = [(n, self.take_scratch(LEVELS * self.width * _register_bytes(x.dtype))) for n in names]
             out["body"] = self.statements((*s.body[:-1], *inner.body), {x.name: self._column_step for x in sums})
         for x in sums:
             self.spell.arrays[x.name] = self.here()

@@ -23,6 +23,7 @@ from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_sh
 
 MAX_STATEMENTS = 600        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
+MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
@@ -282,6 +283,8 @@ class _Builder:
                 return "it depends on work that has to come after that kernel"
         if len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
             return "too many buffers for one kernel"
+        if unit.anchor and group.kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
+            return "too many sums for one kernel"
         work = max(self._elements[group], unit.elements)
         if group.kind != "map" and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
             return "too few independent rows to keep the threads busy"
@@ -337,6 +340,8 @@ class _Builder:
             if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
                 continue
             if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
+                continue
+            if kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
                 continue
             if kind != "map" and not _same_sweep(unit.node, group):
                 continue
