@@ -66,6 +66,31 @@ def settings():
     settings.__dict__.update(kept)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def every_pass_is_verified():
+    """Whatever a test builds, graphs, schedules and kernels are checked after each pass."""
+    from graphc import build
+    from graphc.passes import verify
+
+    def verified(name: str, graph_pass: Callable) -> Callable:
+        def run(roots):
+            roots = graph_pass(roots)
+            verify.verify_graph(roots, name)
+            return roots
+
+        return run
+
+    def lower(schedule):
+        verify.verify_schedule(schedule)
+        steps = lower_unchecked(schedule)
+        verify.verify_kernels(steps)
+        return steps
+
+    lower_unchecked = build.lower
+    build.lower = lower
+    build.GRAPH_PASSES = tuple((name, verified(name, graph_pass)) for name, graph_pass in build.GRAPH_PASSES)
+
+
 @pytest.fixture
 def golden(pytestconfig: pytest.Config) -> Callable[[str, str], None]:
     """golden("c/softmax.c", text) holds `text` against tests/goldens/c/softmax.c, or writes it (--update-goldens)."""

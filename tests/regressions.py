@@ -45,4 +45,9 @@ REGRESSIONS = {
         (v0 - gc.mean(v0, axis=0, keepdims=True)) / gc.sqrt(gc.var(v0, axis=0, keepdims=True) + 1)
         gc.concat([v1, v1, v1], axis=0)
     """,
+    "a scatter of no rows read one": """
+        leaf('float32', (3, 2), 'plain', 5)
+        added(v0, leaf('int64', (0,), 'plain', 1), leaf('float32', (0, 2), 'plain', 1))
+        assigned(v1, np.s_[1:1, :], leaf('float32', (0, 2), 'plain', 1)) + v0
+    """,
 }

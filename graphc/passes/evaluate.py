@@ -45,6 +45,8 @@ def is_anchor(node: Node) -> bool:
     """
     if node.op.kind == REDUCE:
         return not is_short(node)
+    if node.op.kind == SCATTER and not node.srcs[-1].size:
+        return False        # nothing is written: the same values as the base
     if node.op is UPDATE:
         return updates_in_place(node)
     return node.op.kind in (SCAN, CONTRACT, SCATTER, LIBRARY)

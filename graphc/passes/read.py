@@ -16,9 +16,9 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
-from graphc.ir.ops import (ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM,
-                           MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
-                           ELEMENTWISE, EQ)
+from graphc.ir.ops import (ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, ELEMENTWISE, EQ, EXPAND, GATHER, IOTA, LE, LT,
+                           MAXIMUM, MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, TAKE_ALONG,
+                           UPDATE, WHERE, WINDOW)
 
 Indices = tuple[Index, ...]
 Question = tuple[Node, Indices, Node | None]        # node, index, mask (None: always inside)
@@ -186,6 +186,10 @@ class Reader:
             result = make(WHERE, node.dtype, (), (inside, value, result))
         return result
 
+    def _scatter_nothing(self, node: Node, index: Indices, mask: Node | None) -> Answer:
+        """A scatter of no rows; all others have a kernel of their own."""
+        return (yield node.srcs[0], index, mask)
+
     def _update(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         base, value = node.srcs
         old = yield base, index, mask
@@ -198,7 +202,8 @@ class Reader:
 
 _STEPS = {CONST: Reader._const, PARAM: Reader._param, IOTA: Reader._iota, RESHAPE: Reader._reshape,
           PERMUTE: Reader._permute, EXPAND: Reader._expand, SLICE: Reader._slice, WINDOW: Reader._window,
-          PAD: Reader._pad, CONCAT: Reader._concat, UPDATE: Reader._update}
+          PAD: Reader._pad, CONCAT: Reader._concat, UPDATE: Reader._update,
+          SCATTER_ROWS: Reader._scatter_nothing}
 
 FALSE = const(False, dt.bool)
 
