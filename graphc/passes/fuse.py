@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from math import prod
 
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import BUFFER, CONST, ELEMENTWISE, LIBRARY, OTHER, PARAM, REDUCE, SCATTER, SOURCE, UPDATE
+from graphc.ir.ops import (BUFFER, CONST, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE, RESHAPE, SCATTER, SOURCE,
+                           UPDATE)
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes import track
 from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
                                     worth_storing)
 
-MAX_STATEMENTS = 600        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
+MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
+MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
@@ -45,6 +47,7 @@ class Unit:
 def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
     order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
     stored, anchors = _decide(order, roots)
+    stored |= _cut_tangled(order, stored, anchors)
     stored |= _cut_large(order, stored, anchors)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
@@ -157,6 +160,26 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[
     return cut
 
 
+def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
+    """Views to store because indices through them would grow without bound: reshape, transpose, reshape, ..."""
+    cut: set[Node] = set()
+    turns: dict[Node, tuple[int, bool]] = {}    # reshapes under it, and whether axes were moved since the last
+    for node in order:
+        count, moved = 0, False
+        if node.op.kind != SOURCE and node not in anchors and node not in stored:
+            count, moved = max((turns[s] for s in node.srcs), default=(0, False))
+            if node.op is RESHAPE:
+                if moved and [n for n in node.shape if n != 1] != [n for n in node.srcs[0].shape if n != 1]:
+                    count, moved = count + 1, False
+            elif node.op.kind != ELEMENTWISE and node.op is not EXPAND:
+                moved = True
+            if count > MAX_TURNS:
+                cut.add(node)
+                count = 0
+        turns[node] = count, moved
+    return cut
+
+
 def _distinct(node: Node, segment: dict) -> int:
     """The number of distinct expressions under a node in its segment; stops past the limit."""
     seen, stack = set(), [node]
@@ -209,6 +232,7 @@ class _Builder:
         self.anchors = anchors
         self._by_shape: dict[tuple, list[Group]] = {}   # where independent units of one shape meet
         self._elements: dict[Group, int] = {}
+        self._operations: dict[Group, set[Node]] = {}   # what each kernel computes
         self._evaluated: dict[Node, set[Group]] = {}    # expression -> the kernels that evaluate it
 
     def place(self, unit: Unit) -> None:
@@ -238,6 +262,14 @@ class _Builder:
         self.home[unit.node] = group
         for node in unit.inside:
             self._evaluated.setdefault(node, set()).add(group)
+        self._operations.setdefault(group, set()).update(unit.inside, (unit.node,))
+
+    def _too_long(self, unit: Unit, group: Group) -> bool:
+        """Whether the kernel would have more operations than a compiler likes."""
+        own = self._operations[group]
+        if len(own) + len(unit.inside) < MAX_STATEMENTS:
+            return False
+        return len(own) + sum(node not in own for node in unit.inside) >= MAX_STATEMENTS
 
     def worth_sharing(self, cost: dict[Node, float]) -> set[Node]:
         """Expressions that several kernels evaluate although storing them once would be cheaper: of those the
@@ -283,6 +315,8 @@ class _Builder:
                 return "it depends on work that has to come after that kernel"
         if len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
             return "too many buffers for one kernel"
+        if self._too_long(unit, group):
+            return "too many operations for one kernel"
         if unit.anchor and group.kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
             return "too many sums for one kernel"
         work = max(self._elements[group], unit.elements)
@@ -341,7 +375,7 @@ class _Builder:
                 continue
             if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
                 continue
-            if kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
+            if self._too_long(unit, group) or (kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS):
                 continue
             if kind != "map" and not _same_sweep(unit.node, group):
                 continue
