@@ -55,3 +55,13 @@ def test_many_sums_down_the_columns_fit_the_stack():
     for k, total in enumerate(sums, 3):
         assert total.numpy().tolist() == (x * k).sum(0).tolist()
     assert np.allclose(spreads[0].numpy(), (x * 3).var(0))
+
+
+def test_many_reshapes_and_transposes_in_turn(settings):
+    with settings.override(lazy_limit=0):
+        x = np.arange(30.0)
+        y, want = gc.asarray(x), x
+        for _ in range(100):
+            y = y.reshape(5, 6).T.reshape(30)[::-1].reshape(3, 10).T.reshape(30)
+            want = want.reshape(5, 6).T.reshape(30)[::-1].reshape(3, 10).T.reshape(30)
+        assert y.numpy().tolist() == want.tolist()
