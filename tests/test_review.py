@@ -65,3 +65,21 @@ def test_many_reshapes_and_transposes_in_turn(settings):
             y = y.reshape(5, 6).T.reshape(30)[::-1].reshape(3, 10).T.reshape(30)
             want = want.reshape(5, 6).T.reshape(30)[::-1].reshape(3, 10).T.reshape(30)
         assert y.numpy().tolist() == want.tolist()
+
+
+def test_short_sums_of_short_sums_are_not_unrolled_without_end():
+    x = np.arange(8.0 * 16**3).reshape(8, 16, 16, 16) % 7
+    y, want = gc.asarray(x), x
+    for _ in range(3):
+        y, want = gc.sum(gc.sqrt(y), axis=-1), np.sqrt(want).sum(-1)
+    assert max(len(kernel.source) for kernel in gc.plan(y).kernels) < 20_000
+    assert np.allclose(y.numpy(), want, rtol=1e-12)
+
+
+def test_float64_is_rounded_to_float16_once():
+    near = [1 + 2.0**-11 + 2.0**-30, 1 + 2.0**-11, 65519.999999, 65520.0, 2.0**-25 + 2.0**-60, -2.0**-25, -0.0, 1e300]
+    x = np.concatenate([near, [np.nan, np.inf, -np.inf], np.random.default_rng(0).normal(size=500)])
+    with np.errstate(over="ignore"):
+        want = x.astype(np.float16)
+    assert gc.asarray(x).astype(gc.float16).numpy().view(np.uint16)[x == x].tolist() \
+        == want.view(np.uint16)[x == x].tolist()

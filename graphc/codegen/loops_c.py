@@ -352,7 +352,7 @@ def _helpers(environment, spell: Speller) -> list[str]:
     vector_math = False
     for name in spell.helpers:
         stem = name.removeprefix("gc_")
-        if stem in ("check_index", "threefry"):
+        if stem in ("check_index", "threefry", "odd"):
             text = general[stem]()
         elif stem.endswith(("bfloat16", "float16")):
             text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()

@@ -213,6 +213,9 @@ class Speller:
             text, source = f"__real__ {text}", source.real
         if target in NARROW:
             self._need(f"gc_round_{target}")
+            if target is dt.float16 and source is dt.float64:   # two roundings to nearest would differ from one
+                self._need("gc_odd")
+                return f"gc_round_float16(gc_odd({text}))"
             return f"gc_round_{target}((float){text})" if source is not dt.float32 else f"gc_round_{target}({text})"
         if source.kind in "bu" and source.itemsize < 4 and target.kind == "f":
             return f"({name})(int32_t){text}"       # several times faster than the direct conversion

@@ -26,6 +26,7 @@ MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operati
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
+MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
@@ -87,7 +88,7 @@ def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[
         for src in node.srcs:
             users.setdefault(src, []).append(node)
     stored, anchors = _decide_once(order, roots, users, inlined_costs(order, set()))
-    return _decide_once(order, roots, users, inlined_costs(order, stored))
+    return _decide_once(order, roots, users, inlined_costs(order, stored | anchors))
 
 
 def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
@@ -100,7 +101,8 @@ def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
         evaluations = max(counts.of(node), node.size if node in stored else 0)
         if is_anchor(node):
             anchors.add(node)
-        elif is_short(node) and not short_reduction_inlined(node, evaluations, users.get(node, [])):
+        elif is_short(node) and (cost[node] > MAX_UNROLLED_COST
+                                 or not short_reduction_inlined(node, evaluations, users.get(node, []))):
             anchors.add(node)
         elif node not in stored and (_must_store(node, users.get(node, ()))
                                      or worth_storing(evaluations, node.size, cost[node])):
