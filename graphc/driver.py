@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -19,8 +20,10 @@ import numpy as np
 from graphc import canonical, program_cache
 from graphc.config import settings
 from graphc.errors import CompileError, GraphcError, OutOfMemory
-from graphc.ir.node import Node
-from graphc.ir.ops import CONST
+from graphc.ir import dtype as dt
+from graphc.ir.node import Node, make
+from graphc.ir.node import buffer as make_leaf
+from graphc.ir.ops import CONST, NEG
 from graphc.ir.program import Program
 from graphc.runtime import backend as backends
 from graphc.runtime.backend import Backend, IndexFault
@@ -189,18 +192,29 @@ def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend
     return entry
 
 
-# What holds an updated leaf that nobody else needs: the sources of its update, the graph's list of leaves and of nodes,
-# the variable below and the argument of getrefcount. Its buffer: the node, the list of inputs and the argument.
-_LEAF_HOLDERS, _BUFFER_HOLDERS = 5, 3
+def _holders(graph: canonical.Graph, position: int) -> tuple[int, int]:
+    """How many references there are to a leaf and to its buffer."""
+    leaf = graph.leaves[position]
+    return sys.getrefcount(leaf), sys.getrefcount(leaf.value)
+
+
+@functools.cache
+def _holders_alone() -> tuple[int, int]:
+    """The same where nobody but a graph and its inputs holds them. Tried out: Python's versions count differently."""
+    leaf = make_leaf(dt.float32, (), object(), "none")
+    graph = canonical.canonicalize([make(NEG, dt.float32, (), (leaf,))])
+    del leaf
+    inputs = [leaf.value for leaf in graph.leaves]
+    found = _holders(graph, 0)
+    del inputs
+    return found
 
 
 def _donated(entry: _Entry, graph: canonical.Graph) -> list[int]:
     """The inputs that only the update to be run still refers to: `x[i] = v` then writes in place."""
     given = []
     for position in entry.aliases:
-        leaf = graph.leaves[position]
-        if (sys.getrefcount(leaf) == _LEAF_HOLDERS and sys.getrefcount(leaf.value) == _BUFFER_HOLDERS
-                and not leaf.value.exports):
+        if _holders(graph, position) == _holders_alone() and not graph.leaves[position].value.exports:
             given.append(position)
     return given
 

@@ -16,6 +16,7 @@ from graphc.runtime.cache import Store
 
 # What decides how a program looks.
 _FOLDERS = ("ir", "passes", "codegen", "codegen_templates", "codegen_templates/c")
+_FILES = ("build.py", "canonical.py")
 _STORE = Store("programs")
 
 
@@ -30,12 +31,16 @@ def _code_state() -> str:
                 if file.name.endswith((".py", ".j2", ".toml")):
                     state = file.stat()
                     facts.append((folder, file.name, state.st_size, state.st_mtime_ns))
+    for name in _FILES:
+        state = os.stat(os.path.join(root, name))
+        facts.append(("", name, state.st_size, state.st_mtime_ns))
     return repr(sorted(facts))
 
 
 def name_of(key: tuple) -> str:
     """The entry's name. The text of a key holds names, numbers and bytes only: it is the same in every process."""
-    text = repr((key, settings.num_threads, _code_state()))
+    backend, disabled, graph = key
+    text = repr((backend, sorted(disabled), graph, settings.num_threads, _code_state()))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

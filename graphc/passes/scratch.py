@@ -129,7 +129,7 @@ def replace_expr(root: Node, old: Node, new: Node) -> Node:
 # --------------------------------------------------------------------------------------------------- tiles of columns
 
 def is_strided(index: Index, axis: Axis) -> bool:
-    """Whether neighbours along the axis are not neighbours in memory. Not of gathered indices: they may depend on rows."""
+    """Whether neighbours along the axis are not neighbours in memory. A gathered index may depend on rows: no."""
     return axis in ix.axes_of(index) and index.coefficient(axis) not in (1, -1) and not data_exprs(index)
 
 
