@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.api.record import wrap
+from graphc.ir import dtype as dt
+from graphc.ir import ops
+from graphc.ir.node import make
 
 
 def test_programs_of_scalars_of_two_dtypes_are_two():
@@ -83,3 +87,9 @@ def test_float64_is_rounded_to_float16_once():
         want = x.astype(np.float16)
     assert gc.asarray(x).astype(gc.float16).numpy().view(np.uint16)[x == x].tolist() \
         == want.view(np.uint16)[x == x].tolist()
+
+
+def test_a_counter_of_few_bits_wraps_in_comparisons_too():
+    counter = wrap(make(ops.IOTA, dt.uint8, (300,), device=gc.get_backend_name()))
+    want = np.arange(300).astype(np.uint8)
+    assert gc.where(counter < counter[5:6], 1, 0).numpy().tolist() == np.where(want < want[5:6], 1, 0).tolist()

@@ -3,7 +3,7 @@
 A row gives the op's name, its number of sources (-1: any), its kind, the rule for the dtype of the result, its
 meaning in NumPy (the reference that every backend is held against), its C spelling, what it costs beside an addition,
 and the domain from which tests draw its arguments. Composites (softmax, var, gelu, roll, ...) are Python over these
-primitives and live in graphc/api. A dialect that spells an op otherwise says so in its own ops.toml.
+primitives and live in graphc/api. A dialect that spells an op otherwise says so in its own dialect.toml.
 
 Elementwise operations broadcast as in NumPy. The front end has promoted the sources to one dtype beforehand, with an
 explicit cast.

@@ -1,4 +1,4 @@
-"""Graph to schedule to kernels. The order of the passes stands in `PIPELINE`, and nowhere else."""
+"""Graph to schedule to kernels. The order of the passes stands in `GRAPH_PASSES`; build.py calls the rest."""
 from __future__ import annotations
 
 from graphc.passes.fuse import fuse

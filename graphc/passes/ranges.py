@@ -51,7 +51,7 @@ def _conditions(body: tuple, axes: tuple[Axis, ...]) -> tuple[dict[Node, tuple[A
         if expr in seen:
             continue
         seen.add(expr)
-        if expr.op in (LE, LT) and all(s.op is INDEX for s in expr.srcs):
+        if expr.op in (LE, LT) and all(s.op is INDEX and s.dtype is dt.int64 for s in expr.srcs):
             about = _range(expr, axes)
             if about is not None:
                 found[expr] = about
