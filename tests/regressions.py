@@ -50,4 +50,16 @@ REGRESSIONS = {
         added(v0, leaf('int64', (0,), 'plain', 1), leaf('float32', (0, 2), 'plain', 1))
         assigned(v1, np.s_[1:1, :], leaf('float32', (0, 2), 'plain', 1)) + v0
     """,
+    "the compiler contracted a complex product": """
+        leaf('complex64', (3, 3), 'plain', 329)
+        gc.concat([v0[1:2, 1:2], v0[1:2, 1:2], leaf('complex64', (1, 1), 'plain', 778)], axis=0)
+        v0 * v1
+        (leaf('complex64', (300,), 'plain', 1) * leaf('complex64', (300,), 'plain', 2)).reshape((100, 3)) + v2[0]
+    """,
+    "two rows of scratch had one name": """
+        leaf('float32', (1, 17), 'special', 307)
+        gc.logsumexp(gc.expm1(v0), axis=1)
+        (v1 - gc.mean(v1, axis=0, keepdims=True)) / gc.sqrt(gc.var(v1, axis=0, keepdims=True) + 1)
+        v2 * gc.sqrt(v0)
+    """,
 }

@@ -47,6 +47,8 @@ def is_anchor(node: Node) -> bool:
         return not is_short(node)
     if node.op.kind == SCATTER and not node.srcs[-1].size:
         return False        # nothing is written: the same values as the base
+    if node.op.kind == CONTRACT and not node.srcs[0].shape[-1]:
+        return False        # nothing is added: zeros
     if node.op is UPDATE:
         return updates_in_place(node)
     return node.op.kind in (SCAN, CONTRACT, SCATTER, LIBRARY)

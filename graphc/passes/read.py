@@ -16,9 +16,9 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
-from graphc.ir.ops import (ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, ELEMENTWISE, EQ, EXPAND, GATHER, IOTA, LE, LT,
-                           MAXIMUM, MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, TAKE_ALONG,
-                           UPDATE, WHERE, WINDOW)
+from graphc.ir.ops import (ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DOT, ELEMENTWISE, EQ, EXPAND, GATHER, IOTA, LE,
+                           LT, MAXIMUM, MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE,
+                           TAKE_ALONG, UPDATE, WHERE, WINDOW)
 
 Indices = tuple[Index, ...]
 Question = tuple[Node, Indices, Node | None]        # node, index, mask (None: always inside)
@@ -186,6 +186,11 @@ class Reader:
             result = make(WHERE, node.dtype, (), (inside, value, result))
         return result
 
+    def _contract_nothing(self, node: Node, index: Indices, mask: Node | None) -> Answer:
+        """A contraction of length 0; all others have a loop of their own."""
+        yield from ()
+        return const(0, node.dtype)
+
     def _scatter_nothing(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         """A scatter of no rows; all others have a kernel of their own."""
         return (yield node.srcs[0], index, mask)
@@ -203,7 +208,7 @@ class Reader:
 _STEPS = {CONST: Reader._const, PARAM: Reader._param, IOTA: Reader._iota, RESHAPE: Reader._reshape,
           PERMUTE: Reader._permute, EXPAND: Reader._expand, SLICE: Reader._slice, WINDOW: Reader._window,
           PAD: Reader._pad, CONCAT: Reader._concat, UPDATE: Reader._update,
-          SCATTER_ROWS: Reader._scatter_nothing}
+          SCATTER_ROWS: Reader._scatter_nothing, DOT: Reader._contract_nothing}
 
 FALSE = const(False, dt.bool)
 

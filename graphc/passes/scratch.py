@@ -20,7 +20,7 @@ EXPENSIVE = 6               # cost of an operation from which on a load is cheap
 
 def keep_rows(stages: list) -> None:
     """Replace, in the later of two stages over the same axes, what the earlier one computed already."""
-    room = ROW_SCRATCH
+    room, kept = ROW_SCRATCH, 0
     for later, stage in enumerate(stages):
         for earlier in stages[:later]:
             if not stage.axes or earlier.axes != stage.axes or earlier.limit is not None or stage.limit is not None:
@@ -31,7 +31,8 @@ def keep_rows(stages: list) -> None:
                 room -= extent * expr.dtype.itemsize
                 if room < 0:
                     return
-                _keep(expr, earlier, stages[later:], extent)
+                _keep(expr, f"row{kept}", earlier, stages[later:], extent)
+                kept += 1
 
 
 def _roots(stage) -> list[Node]:
@@ -89,9 +90,7 @@ def _expensive_shared(first: list[Node], second: list[Node], axes: set[Axis]) ->
     return found
 
 
-def _keep(expr: Node, earlier, later: list, extent: int) -> None:
-    taken = sum(type(s) is Store and s.local is not None for s in earlier.body)
-    name = f"row{earlier.depth}_{taken}"
+def _keep(expr: Node, name: str, earlier, later: list, extent: int) -> None:
     flat: Index = ix.ZERO
     for axis, step in zip(earlier.axes, ix.strides(tuple(a.extent for a in earlier.axes)), strict=True):
         flat = ix.add(flat, ix.mul(ix.of(axis), step))

@@ -234,7 +234,7 @@ class _KernelChecker:
 
     def _loop(self, s: Loop, ranges: Ranges, asked: set[Axis]) -> None:
         self.require(s.axis not in ranges, f"two loops over {s.axis} are nested")
-        low, high = s.axis.bounds
+        low, high = 0, s.axis.extent - 1
         if s.start is not None:
             low = max(low, s.start.bounds[0])
         if s.limit is not None:
