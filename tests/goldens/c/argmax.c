@@ -1,0 +1,78 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+static inline float gc_max_float(float a, float b)
+{
+    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
+}
+
+int64_t row_max_min_cast_4d7eb8be(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    int64_t *restrict y0 = buf[1];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int32_t p0 = (int32_t)arg[5];
+    const int64_t stop = MIN(end * a4, a0);
+    for (int64_t at = begin * a4; at < stop; at++) {
+        const int64_t i = at;
+        float max0 = -__builtin_inff();
+        {
+            const int64_t length = a1;
+            float max0_lane[64];
+            for (int l = 0; l < 64; l++) max0_lane[l] = -__builtin_inff();
+            int64_t base = 0;
+            for (; base + 64 <= length; base += 64)
+                for (int l = 0; l < 64; l++) {
+                    const int64_t j = base + l;
+                    const float t0 = x0[i * a2 + j];
+                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+                }
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t0 = x0[i * a2 + j];
+                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+            }
+            for (int half = 32; half; half /= 2)
+                for (int l = 0; l < half; l++) max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]);
+
+            max0 = max0_lane[0];
+        }
+        int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+        {
+            const int64_t length = a1;
+            int32_t min1_lane[64];
+            for (int l = 0; l < 64; l++) min1_lane[l] = (int32_t)(((uint32_t)1 << 31) - 1);
+            int64_t base = 0;
+            for (; base + 64 <= length; base += 64)
+                for (int l = 0; l < 64; l++) {
+                    const int64_t j = base + l;
+                    const float t1 = x0[i * a3 + j];
+                    min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+
+                }
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t1 = x0[i * a3 + j];
+                min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+
+            }
+            for (int half = 32; half; half /= 2)
+                for (int l = 0; l < half; l++) min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half];
+
+            min1 = min1_lane[0];
+        }
+        y0[i] = (int64_t)min1;
+
+    }
+    return 0;
+}

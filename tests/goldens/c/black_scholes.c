@@ -1,0 +1,156 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#ifdef GC_LIBMVEC
+typedef float gc_float_16 __attribute__((vector_size(16))), gc_float_32 __attribute__((vector_size(32)));
+typedef double gc_double_16 __attribute__((vector_size(16))), gc_double_32 __attribute__((vector_size(32)));
+#define GC_HIDDEN __attribute__((visibility("hidden")))
+#define GC_COPY(to, from) __builtin_memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from)
+/* the clone `symbol` of a function for vectors of type V, by the routine for the widest vectors W */
+#define GC_CLONE_v(symbol, V, W, routine) GC_HIDDEN V symbol(V x) \
+    { W a = {0}; GC_COPY(a, x); a = routine(a); V r; GC_COPY(r, a); return r; }
+#define GC_CLONE_vv(symbol, V, W, routine) GC_HIDDEN V symbol(V x, V y) \
+    { W a = {0}, b = {0}; GC_COPY(a, x); GC_COPY(b, y); a = routine(a, b); V r; GC_COPY(r, a); return r; }
+#if defined(__AVX512F__)
+typedef float gc_float_64 __attribute__((vector_size(64)));
+typedef double gc_double_64 __attribute__((vector_size(64)));
+#define GC_WIDE(T) gc_##T##_64
+#define GC_ROUTINE_float(v, name) _ZGVeN16##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVeN8##v##_##name
+#elif defined(__AVX2__)
+#define GC_WIDE(T) gc_##T##_32
+#define GC_ROUTINE_float(v, name) _ZGVdN8##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVdN4##v##_##name
+#else
+#define GC_WIDE(T) gc_##T##_16
+#define GC_ROUTINE_float(v, name) _ZGVbN4##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVbN2##v##_##name
+#endif
+#if defined(__AVX512F__)
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVcN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVdN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVeN##e##v##_##name, gc_##T##_64, GC_WIDE(T), routine)
+#elif defined(__AVX2__)
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVcN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVdN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine)
+#else
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
+#endif
+#endif
+static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
+#ifdef GC_LIBMVEC
+GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
+GC_HIDDEN __attribute__((simd("notinbranch"), const)) float gc_log_float(float);
+GC_CLONES(float, v, 4, 8, 16, gc_log_float,
+          GC_ROUTINE_float(v, logf))
+GC_HIDDEN float gc_one_log_float(float) __asm__("gc_log_float");
+GC_CLONE_v(gc_one_log_float, float, GC_WIDE(float), GC_ROUTINE_float(v, logf))
+#else
+float logf(float);
+#define gc_log_float logf
+#endif
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
+__attribute__((visibility("hidden"))) float gc_erf_float_most = 1.5f;     /* of |x| - 2.5: erf(4) rounds to 1 */
+static inline float gc_erf_float(float x)
+{
+    const float a = __builtin_fabsf(x), s = a * a;
+    const float most = gc_erf_float_most, beyond = a - 2.5f, t = most < beyond ? most : beyond;     /* NaN passes */
+    float p = 7.80690316e-5f;
+    p = gc_mad_float(p, s, -7.9978531e-4f);
+    p = gc_mad_float(p, s, 5.1871622e-3f);
+    p = gc_mad_float(p, s, -0.0268533472f);
+    p = gc_mad_float(p, s, 0.112835787f);
+    p = gc_mad_float(p, s, -0.37612626f);
+    p = gc_mad_float(p, s, 0.128379166f);
+
+    float root = 1.46480315e-5f;
+    root = gc_mad_float(root, t, 2.2937989e-4f);
+    root = gc_mad_float(root, t, -5.80492269e-5f);
+    root = gc_mad_float(root, t, -3.74577288e-3f);
+    root = gc_mad_float(root, t, 0.0104017155f);
+    root = gc_mad_float(root, t, 0.0398823693f);
+    root = gc_mad_float(root, t, -0.252159268f);
+    root = gc_mad_float(root, t, 0.376871407f);
+
+    const float square = root * root, fourth = square * square;
+    const float z = a < 1 ? gc_mad_float(p, a, a) : gc_mad_float(-fourth, fourth, 1);
+    return __builtin_copysignf(z, x);
+}
+/* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
+__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+static inline float gc_exp_float(float x)
+{
+    const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
+    const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
+    const float least = gc_exp_float_least, most = gc_exp_float_most;
+    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float t = gc_mad_float(y, half_log2e, round), m = t - round;
+    const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
+    float p = 1.77254115e-4f;
+    p = gc_mad_float(p, r, 1.41115219e-3f);
+    p = gc_mad_float(p, r, 8.35428108e-3f);
+    p = gc_mad_float(p, r, 0.0416610055f);
+    p = gc_mad_float(p, r, 0.166661114f);
+    p = gc_mad_float(p, r, 0.500000358f);
+    p = gc_mad_float(p, r, 1.00000036f);
+    p = gc_mad_float(p, r, 1.0f);
+
+    const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
+    return p * scale * scale;
+}
+
+int64_t map_sub_3ee12a52(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    const float *restrict x2 = buf[2];
+    float *restrict y0 = buf[3];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const float p0 = gc_bits_float((uint32_t)arg[2]);
+    const float p1 = gc_bits_float((uint32_t)arg[3]);
+    const float p2 = gc_bits_float((uint32_t)arg[4]);
+    const float p3 = gc_bits_float((uint32_t)arg[5]);
+    const float p4 = gc_bits_float((uint32_t)arg[6]);
+    const float p5 = gc_bits_float((uint32_t)arg[7]);
+    const float p6 = gc_bits_float((uint32_t)arg[8]);
+    const int64_t stop = MIN(end * a1, a0);
+    for (int64_t at = begin * a1, width; at < stop; at += width) {
+        const int64_t i_start = at;
+        width = MIN(stop - at, a0 - i_start);
+        const int64_t i_stop = i_start + width;
+        for (int64_t i = i_start; i < i_stop; i++) {
+            const float t0 = x0[i];
+            const float t1 = x1[i];
+            const float t2 = x2[i];
+            const float t3 = p0 * gc_sqrt_float(t2);
+            const float t4 = (gc_log_float((t0 / t1)) + (p1 * t2)) / t3;
+            const float t5 = t0 * (p2 * (1.0f + gc_erf_float((t4 * p3))));
+            const float t6 = (t1 * gc_exp_float((p4 * t2))) * (p5 * (1.0f + gc_erf_float(((t4 - t3) * p6))));
+            y0[i] = t5 - t6;
+
+        }
+
+    }
+    return 0;
+}

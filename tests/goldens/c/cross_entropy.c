@@ -1,0 +1,326 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#ifdef GC_LIBMVEC
+typedef float gc_float_16 __attribute__((vector_size(16))), gc_float_32 __attribute__((vector_size(32)));
+typedef double gc_double_16 __attribute__((vector_size(16))), gc_double_32 __attribute__((vector_size(32)));
+#define GC_HIDDEN __attribute__((visibility("hidden")))
+#define GC_COPY(to, from) __builtin_memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from)
+/* the clone `symbol` of a function for vectors of type V, by the routine for the widest vectors W */
+#define GC_CLONE_v(symbol, V, W, routine) GC_HIDDEN V symbol(V x) \
+    { W a = {0}; GC_COPY(a, x); a = routine(a); V r; GC_COPY(r, a); return r; }
+#define GC_CLONE_vv(symbol, V, W, routine) GC_HIDDEN V symbol(V x, V y) \
+    { W a = {0}, b = {0}; GC_COPY(a, x); GC_COPY(b, y); a = routine(a, b); V r; GC_COPY(r, a); return r; }
+#if defined(__AVX512F__)
+typedef float gc_float_64 __attribute__((vector_size(64)));
+typedef double gc_double_64 __attribute__((vector_size(64)));
+#define GC_WIDE(T) gc_##T##_64
+#define GC_ROUTINE_float(v, name) _ZGVeN16##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVeN8##v##_##name
+#elif defined(__AVX2__)
+#define GC_WIDE(T) gc_##T##_32
+#define GC_ROUTINE_float(v, name) _ZGVdN8##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVdN4##v##_##name
+#else
+#define GC_WIDE(T) gc_##T##_16
+#define GC_ROUTINE_float(v, name) _ZGVbN4##v##_##name
+#define GC_ROUTINE_double(v, name) _ZGVbN2##v##_##name
+#endif
+#if defined(__AVX512F__)
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVcN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVdN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVeN##e##v##_##name, gc_##T##_64, GC_WIDE(T), routine)
+#elif defined(__AVX2__)
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVcN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine) \
+    GC_CLONE_##v(_ZGVdN##c##v##_##name, gc_##T##_32, GC_WIDE(T), routine)
+#else
+#define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
+#endif
+#endif
+/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+static inline float gc_max_float(float a, float b)
+{
+    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
+}
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
+__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+static inline float gc_exp_float(float x)
+{
+    const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
+    const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
+    const float least = gc_exp_float_least, most = gc_exp_float_most;
+    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float t = gc_mad_float(y, half_log2e, round), m = t - round;
+    const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
+    float p = 1.77254115e-4f;
+    p = gc_mad_float(p, r, 1.41115219e-3f);
+    p = gc_mad_float(p, r, 8.35428108e-3f);
+    p = gc_mad_float(p, r, 0.0416610055f);
+    p = gc_mad_float(p, r, 0.166661114f);
+    p = gc_mad_float(p, r, 0.500000358f);
+    p = gc_mad_float(p, r, 1.00000036f);
+    p = gc_mad_float(p, r, 1.0f);
+
+    const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
+    return p * scale * scale;
+}
+/* Wraps a negative index; one outside 0..n-1 sets a bit of *bad and becomes 0. */
+static inline int64_t gc_check_index(int64_t i, int64_t n, int number, uint64_t *bad)
+{
+    const int64_t at = i < 0 ? i + n : i;
+    const uint64_t outside = (uint64_t)at >= (uint64_t)n;
+    *bad |= outside << number;
+    return outside ? 0 : at;
+}
+#ifdef GC_LIBMVEC
+GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
+GC_HIDDEN __attribute__((simd("notinbranch"), const)) float gc_log_float(float);
+GC_CLONES(float, v, 4, 8, 16, gc_log_float,
+          GC_ROUTINE_float(v, logf))
+GC_HIDDEN float gc_one_log_float(float) __asm__("gc_log_float");
+GC_CLONE_v(gc_one_log_float, float, GC_WIDE(float), GC_ROUTINE_float(v, logf))
+#else
+float logf(float);
+#define gc_log_float logf
+#endif
+
+int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const int64_t *restrict x1 = buf[1];
+    float *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    uint64_t bad = 0;    /* one bit for each bounds check */
+    const int64_t stop = MIN(end * a6, a0);
+    for (int64_t at = begin * a6; at < stop; at++) {
+        const int64_t i = at;
+        float max0 = -__builtin_inff();
+        {
+            const int64_t length = a1;
+            float max0_lane[64];
+            for (int l = 0; l < 64; l++) max0_lane[l] = -__builtin_inff();
+            int64_t base = 0;
+            for (; base + 64 <= length; base += 64)
+                for (int l = 0; l < 64; l++) {
+                    const int64_t j = base + l;
+                    const float t0 = x0[i * a2 + j];
+                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+                }
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t0 = x0[i * a2 + j];
+                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+            }
+            for (int half = 32; half; half /= 2)
+                for (int l = 0; l < half; l++) max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]);
+
+            max0 = max0_lane[0];
+        }
+        float sum1 = -0.0f;
+        {
+            const int64_t length = a1;
+            float sum1_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum1_lane[64];
+                for (int l = 0; l < 64; l++) sum1_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64)
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        const float t1 = x0[i * a3 + j];
+                        const float t2 = t1 - max0;
+                        sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
+
+                    }
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    const float t1 = x0[i * a3 + j];
+                    const float t2 = t1 - max0;
+                    sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
+
+                }
+                for (int half = 32; half; half /= 2)
+                    for (int l = 0; l < half; l++) sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half];
+
+                float sum1_part = sum1_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum1_part = sum1_level[level] + sum1_part;
+                    merged += full;
+                }
+                sum1_level[level] = sum1_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum1 = sum1_level[level] + sum1;
+                        merged += full;
+                    } else {
+                        sum1 = sum1_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        const int64_t t3 = gc_check_index(x1[i], a4, 0, &bad);
+        const float t6 = gc_log_float(sum1);
+        float sum2 = -0.0f;
+        {
+            const int64_t length = a1;
+            float sum2_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum2_lane[64];
+                for (int l = 0; l < 64; l++) sum2_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64)
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        const float t4 = x0[i * a5 + j];
+                        const float t5 = t4 - max0;
+                        sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
+
+                    }
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    const float t4 = x0[i * a5 + j];
+                    const float t5 = t4 - max0;
+                    sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
+
+                }
+                for (int half = 32; half; half /= 2)
+                    for (int l = 0; l < half; l++) sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half];
+
+                float sum2_part = sum2_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum2_part = sum2_level[level] + sum2_part;
+                    merged += full;
+                }
+                sum2_level[level] = sum2_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum2 = sum2_level[level] + sum2;
+                        merged += full;
+                    } else {
+                        sum2 = sum2_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        y0[i] = sum2;
+
+    }
+    return bad ? 1 + __builtin_ctzll(bad) : 0;
+}
+
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+
+int64_t row_sum_div_5aec48c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    float *restrict y0 = buf[1];
+    const int64_t a0 = arg[0];
+    const float p0 = gc_bits_float((uint32_t)arg[1]);
+    if (begin < end) {
+        float sum0 = -0.0f;
+        {
+            const int64_t length = a0;
+            float sum0_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum0_lane[64];
+                for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64)
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        sum0_lane[l] = sum0_lane[l] + (-x0[j]);
+
+                    }
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    sum0_lane[l] = sum0_lane[l] + (-x0[j]);
+
+                }
+                for (int half = 32; half; half /= 2)
+                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
+
+                float sum0_part = sum0_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum0_part = sum0_level[level] + sum0_part;
+                    merged += full;
+                }
+                sum0_level[level] = sum0_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum0 = sum0_level[level] + sum0;
+                        merged += full;
+                    } else {
+                        sum0 = sum0_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        y0[0] = sum0 / p0;
+
+    }
+    return 0;
+}

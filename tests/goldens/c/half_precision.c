@@ -1,0 +1,104 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Conversions by integer arithmetic, so that loops over them become SIMD on every machine. */
+static inline float gc_load_float16(uint16_t h)
+{
+    const uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    float scaled; __builtin_memcpy(&scaled, &magnitude, 4);
+    scaled *= 0x1p112f;                                 /* exact: moves the exponent, subnormals included */
+    uint32_t w; __builtin_memcpy(&w, &scaled, 4);
+    w = magnitude >= 0x0F800000 ? magnitude | 0x7F800000 : w;   /* infinity and NaN */
+    w |= sign;
+    float x; __builtin_memcpy(&x, &w, 4); return x;
+}
+static inline uint16_t gc_store_float16(float x)
+{
+    uint32_t w; __builtin_memcpy(&w, &x, 4);
+    const uint32_t sign = w >> 16 & 0x8000, magnitude = w & 0x7FFFFFFF;
+    const uint32_t normal = (magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+    float tiny; __builtin_memcpy(&tiny, &magnitude, 4);
+    tiny += 0.5f;                                       /* the addition rounds to the subnormal grid of float16 */
+    uint32_t subnormal; __builtin_memcpy(&subnormal, &tiny, 4);
+    subnormal -= 0x3F000000;
+    uint32_t h = magnitude < 0x38800000 ? subnormal : normal;
+    h = magnitude >= 0x477FF000 ? 0x7C00 : h;           /* 65520 and above round to infinity */
+    h = magnitude > 0x7F800000 ? 0x7E00 : h;
+    return (uint16_t)(sign | h);
+}
+static inline float gc_round_float16(float x) { return gc_load_float16(gc_store_float16(x)); }
+static inline float gc_nextafter_float16(float x, float y)
+{
+    const uint16_t word = gc_store_float16(x), away = (x < y) == (x > 0) ? 1 : -1;
+    const float next = gc_load_float16(x == 0 ? (y < 0) << 15 | 1 : word + away);
+    return x != x || y != y ? x + y : x == y ? x : next;
+}
+
+int64_t row_sum_ead3efbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const uint16_t *restrict x0 = buf[0];
+    const uint16_t *restrict x1 = buf[1];
+    uint16_t *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t stop = MIN(end * a3, a0);
+    for (int64_t at = begin * a3; at < stop; at++) {
+        const int64_t i = at;
+        float sum0 = -0.0f;
+        {
+            const int64_t length = a1;
+            float sum0_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum0_lane[64];
+                for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64)
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
+
+                    }
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
+
+                }
+                for (int half = 32; half; half /= 2)
+                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
+
+                float sum0_part = sum0_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum0_part = sum0_level[level] + sum0_part;
+                    merged += full;
+                }
+                sum0_level[level] = sum0_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum0 = sum0_level[level] + sum0;
+                        merged += full;
+                    } else {
+                        sum0 = sum0_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        y0[i] = gc_store_float16(gc_round_float16(sum0));
+
+    }
+    return 0;
+}

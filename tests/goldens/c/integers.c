@@ -1,0 +1,42 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* x // 0 = 0, and the least integer // -1 is itself */
+static inline int16_t gc_floordiv_int16_t(int16_t a, int16_t b)
+{
+    if (b == 0) return 0;
+    if (b == -1) return (int16_t)(0 - (uint16_t)a);
+    const int16_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+static inline int16_t gc_remainder_int16_t(int16_t a, int16_t b)
+{
+    if (b == 0 || b == -1) return 0;
+    const int16_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+int64_t map_remainder_43e65a7b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const int16_t *restrict x0 = buf[0];
+    const int16_t *restrict x1 = buf[1];
+    int16_t *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int16_t p0 = (int16_t)arg[2];
+    const int64_t stop = MIN(end * a1, a0);
+    for (int64_t at = begin * a1, width; at < stop; at += width) {
+        const int64_t i_start = at;
+        width = MIN(stop - at, a0 - i_start);
+        const int64_t i_stop = i_start + width;
+        for (int64_t i = i_start; i < i_stop; i++) {
+            y0[i] = gc_remainder_int16_t(gc_floordiv_int16_t(x0[i], x1[i]), p0);
+
+        }
+
+    }
+    return 0;
+}

@@ -1,0 +1,149 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+static inline float gc_max_float(float a, float b)
+{
+    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
+}
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
+__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+static inline float gc_exp_float(float x)
+{
+    const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
+    const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
+    const float least = gc_exp_float_least, most = gc_exp_float_most;
+    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float t = gc_mad_float(y, half_log2e, round), m = t - round;
+    const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
+    float p = 1.77254115e-4f;
+    p = gc_mad_float(p, r, 1.41115219e-3f);
+    p = gc_mad_float(p, r, 8.35428108e-3f);
+    p = gc_mad_float(p, r, 0.0416610055f);
+    p = gc_mad_float(p, r, 0.166661114f);
+    p = gc_mad_float(p, r, 0.500000358f);
+    p = gc_mad_float(p, r, 1.00000036f);
+    p = gc_mad_float(p, r, 1.0f);
+
+    const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
+    return p * scale * scale;
+}
+
+int64_t row_max_sum_div_dce572d2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    float *restrict y0 = buf[1];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t stop = MIN(end * a5, a0);
+    for (int64_t at = begin * a5; at < stop; at++) {
+        const int64_t i = at;
+        float max0 = -__builtin_inff();
+        {
+            const int64_t length = a1;
+            float max0_lane[64];
+            for (int l = 0; l < 64; l++) max0_lane[l] = -__builtin_inff();
+            int64_t base = 0;
+            for (; base + 64 <= length; base += 64)
+                for (int l = 0; l < 64; l++) {
+                    const int64_t j = base + l;
+                    const float t0 = x0[i * a2 + j];
+                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+                }
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t0 = x0[i * a2 + j];
+                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
+
+            }
+            for (int half = 32; half; half /= 2)
+                for (int l = 0; l < half; l++) max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]);
+
+            max0 = max0_lane[0];
+        }
+        float *restrict row0 = (float *)((char *)scratch + 0);
+        float sum1 = -0.0f;
+        {
+            const int64_t length = a1;
+            float sum1_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum1_lane[64];
+                for (int l = 0; l < 64; l++) sum1_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64)
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        const float t1 = x0[i * a3 + j];
+                        const float t2 = gc_exp_float((t1 - max0));
+                        row0[j] = t2;
+                        sum1_lane[l] = sum1_lane[l] + (t2);
+
+                    }
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    const float t1 = x0[i * a3 + j];
+                    const float t2 = gc_exp_float((t1 - max0));
+                    row0[j] = t2;
+                    sum1_lane[l] = sum1_lane[l] + (t2);
+
+                }
+                for (int half = 32; half; half /= 2)
+                    for (int l = 0; l < half; l++) sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half];
+
+                float sum1_part = sum1_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum1_part = sum1_level[level] + sum1_part;
+                    merged += full;
+                }
+                sum1_level[level] = sum1_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum1 = sum1_level[level] + sum1;
+                        merged += full;
+                    } else {
+                        sum1 = sum1_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        for (int64_t j = 0; j < a1; j++) {
+            y0[i * a4 + j] = row0[j] / sum1;
+
+        }
+
+    }
+    return 0;
+}

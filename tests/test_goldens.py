@@ -1,0 +1,94 @@
+"""The C of some twenty programs, as text: a change of the templates or of a pass shows in the diff of tests/goldens/c/.
+
+pytest tests/test_goldens.py --update-goldens writes them; read the diff before you commit it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import canonical
+from graphc.build import build
+
+
+def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:
+    return gc.asarray(np.ones(shape, getattr(gc, dtype).numpy))
+
+
+def black_scholes():
+    price, strike, years = leaf(5000), leaf(5000), leaf(5000)
+    rate, volatility = 0.03, 0.3
+    root = volatility * gc.sqrt(years)
+    d1 = (gc.log(price / strike) + (rate + 0.5 * volatility * volatility) * years) / root
+    d2 = d1 - root
+
+    def normal(x):
+        return 0.5 * (1 + gc.erf(x * 0.7071067811865476))
+    return price * normal(d1) - strike * gc.exp(-rate * years) * normal(d2)
+
+
+def layernorm():
+    x = leaf(64, 300)
+    return (x - gc.mean(x, axis=1, keepdims=True)) / gc.sqrt(gc.var(x, axis=1, keepdims=True) + 1e-5) * leaf(300)
+
+
+def laplacian():
+    x = leaf(100, 120)
+    return x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
+
+
+def adam():
+    p, g, m, v = (leaf(1000) for _ in range(4))
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g * g
+    return p - 0.01 * m / (gc.sqrt(v) + 1e-8), m, v
+
+
+def distances():
+    x, y = leaf(200, 16), leaf(300, 16)
+    return gc.sum((x[:, None] - y[None]) ** 2, axis=-1)
+
+
+def scattered():
+    x = leaf(50, 3)
+    gc.add.at(x, gc.asarray(np.arange(40)), leaf(40, 3))
+    return x
+
+
+PROGRAMS: dict[str, Callable] = {
+    "chain": lambda: gc.tanh(leaf(3000) * 0.5 + 1) - leaf(3000),
+    "broadcast": lambda: leaf(30, 1, 50) * leaf(40, 1) + leaf(50),
+    "softmax": lambda: gc.softmax(leaf(64, 300), axis=-1),
+    "softmax_columns": lambda: gc.softmax(leaf(300, 64), axis=0),
+    "layernorm": layernorm,
+    "variance_columns": lambda: gc.var(leaf(500, 200), axis=0),
+    "norm_of_many": lambda: gc.sqrt(gc.sum(leaf(1_000_000) ** 2)),
+    "argmax": lambda: gc.argmax(leaf(64, 300), axis=1),
+    "cross_entropy": lambda: gc.cross_entropy(leaf(64, 300), gc.asarray(np.arange(64))),
+    "black_scholes": black_scholes,
+    "laplacian": laplacian,
+    "distances": distances,
+    "nearest": lambda: gc.argmin(distances(), axis=1),
+    "adam": adam,
+    "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
+    "running_sum": lambda: gc.cumulative_sum(leaf(40, 50), axis=0),
+    "gather": lambda: gc.take(leaf(100, 20), gc.asarray(np.arange(30)), axis=0) * 2,
+    "scatter": scattered,
+    "concat_and_pad": lambda: gc.pad(gc.concat([leaf(10, 20), gc.exp(leaf(5, 20))], axis=0), ((1, 1), (0, 0))),
+    "transpose_and_flip": lambda: gc.flip(leaf(40, 50).T, axis=1) + 1,
+    "half_precision": lambda: gc.sum(leaf(40, 500, dtype="float16") * leaf(500, dtype="float16"), axis=1),
+    "integers": lambda: leaf(500, dtype="int16") // leaf(500, dtype="int16") % 7,
+    "complex_numbers": lambda: gc.abs(leaf(500, dtype="complex64") * leaf(500, dtype="complex64")),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_c_of(name: str, golden):
+    results = PROGRAMS[name]()
+    roots = [t.node for t in (results if isinstance(results, tuple) else (results,))]
+    program = build(canonical.canonicalize(roots), "c").program
+    golden(f"c/{name}.c", "\n".join(kernel.text for kernel in program.kernels))
