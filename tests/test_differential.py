@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
+import hypothesis
 import pytest
 from differential import problem_of, shortest
-from programs import Program, of_seed
+from programs import Program, of_seed, strategy
 from regressions import REGRESSIONS
 
 from graphc import driver
@@ -34,6 +35,14 @@ def test_programs_agree_with_the_reference_however_realized(first_seed: int):
             problems.append(f"seed {seed}: {problem_of(shortest(program)) or problem}")
     driver.forget_programs()
     assert not problems, "\n\n".join(problems)
+
+
+@hypothesis.given(strategy())
+@hypothesis.settings(max_examples=15, suppress_health_check=list(hypothesis.HealthCheck))
+def test_programs_that_shrink(program: Program):
+    """The same with choices that hypothesis makes: other programs in every run, and failures cut down by it."""
+    problem = problem_of(program, len(program.lines))
+    assert problem is None, problem
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
