@@ -370,7 +370,9 @@ class _Lowering:
             inner: tuple = (Loop(self.axes[-1], "vector", body),) if self.tiled else body
             return (Loop(stage.axes[0], "serial", inner),)
         if self.group.kind == "map":
-            body = without_conditions(body, self.axes[-1], self.axes[:-1])
+            # Inside a block's loop, what is constant in it moves in front of it, so no test may stand between them.
+            others = self.axes[:-1] if self.block is None else ()
+            body = without_conditions(body, self.axes[-1], others)
         elif self.tiled:
             body = (Loop(self.axes[-1], "vector", body),)
         if self.block is not None and not stage.axes:
