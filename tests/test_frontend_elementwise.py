@@ -125,6 +125,8 @@ def test_exact_functions(name, dtype):
         expected = x
     else:
         expected = quietly(numpy_of(name), x)
+        if name == "sign" and dtype is gc.bfloat16:     # ml_dtypes keeps the sign of -0.0, NumPy drops it
+            expected = quietly(numpy_of(name), x.astype(np.float32)).astype(x.dtype)
     agree(getattr(gc, name)(gc.asarray(x)), expected)
 
 

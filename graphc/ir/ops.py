@@ -118,7 +118,7 @@ IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, 
 NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc")
 ABS = _unary("abs", np.abs, {"u": "{0}", "i": "gc_abs_{t}({0})", "f": "gc_fabs_{t}({0})", "c": "gc_cabs_{t}({0})"},
              "idempotent", result=_real, dtypes="iufc")
-SIGN = _unary("sign", np.sign,
+SIGN = _unary("sign", lambda x: np.sign(x) + np.zeros((), x.dtype),   # 0.0 for -0.0, of bfloat16 too
               {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"}, "idempotent",
               dtypes="iufc", cost=2)
 SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})"}, dtypes="fc", domain="positive",
