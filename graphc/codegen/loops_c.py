@@ -17,14 +17,13 @@ from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Lo
 from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB,
                            WHERE)
 from graphc.ir.program import KernelSource
+from graphc.ir.trees import CHUNKS, LANES
 
 STRIP = 32          # elements of a strip: four vectors of 8 floats hide the latency of one another
 LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
-LANES = 64          # partial results of a chunk of an inner reduction
-CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
 # C type -> its real type and the suffix of libm

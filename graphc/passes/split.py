@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from graphc.ir.node import Node, const, make, rebuild, topological
 from graphc.ir.ops import DIV, EXPAND, M2, MUL, REDUCE, RESHAPE, SUB, SUM
+from graphc.ir.trees import CHUNKS
 
 MIN_OUTPUTS = 64            # enough parallel work items without a split
 MIN_ELEMENTS = 1 << 17      # below, one thread is as fast
 MAX_BLOCKS = 1024
-CHUNK = {"inner": 1024, "outer": 16}
+SPLITTABLE = ("inner", "outer")
 
 
 def block_length(order: str, length: int) -> int:
     """Elements a block: the smallest power of two of chunks that leaves at most MAX_BLOCKS blocks."""
-    block = CHUNK[order]
+    block = CHUNKS[order]
     while -(-length // block) > MAX_BLOCKS:
         block *= 2
     return block
@@ -33,10 +34,10 @@ def split_reductions(roots: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _wanted(node: Node) -> bool:
-    if node.op.kind != REDUCE or len(node.attrs) == 3 or node.attrs[1] not in CHUNK:
+    if node.op.kind != REDUCE or len(node.attrs) == 3 or node.attrs[1] not in SPLITTABLE:
         return False
     src, (axis, order) = node.srcs[0], node.attrs
-    return node.size < MIN_OUTPUTS and src.size >= MIN_ELEMENTS and src.shape[axis] > 2 * CHUNK[order]
+    return node.size < MIN_OUTPUTS and src.size >= MIN_ELEMENTS and src.shape[axis] > 2 * CHUNKS[order]
 
 
 def _split(node: Node) -> Node:
