@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the environment before anything imports graphc. Workers of pytest-xdist and subprocesses inherit it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background; programs under test want Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["GRAPHC_BACKEND"] = config.getoption("--backend")
     if "GRAPHC_CACHE_DIR" not in os.environ:  # never the user's own cache
         os.environ["GRAPHC_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphc-tests-")
