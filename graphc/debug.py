@@ -61,7 +61,7 @@ def show_schedule(schedule: Schedule) -> None:
 def _reason(key: tuple, graph: Graph) -> str:
     """Why no program in memory served, by comparison with the last one of the same operations."""
     _, _, (_, roots, entries) = key
-    operations = (roots, tuple((entry[0], entry[-1] if len(entry) > 3 else ()) for entry in entries))
+    operations = (roots, tuple((entry[0], _numbers(entry)) for entry in entries))
     before = _seen.pop(operations, None)
     _seen[operations] = _count, key
     if len(_seen) > REMEMBERED:
@@ -70,6 +70,11 @@ def _reason(key: tuple, graph: Graph) -> str:
         return f"operations not seen before, {len(entries)} nodes"
     number, other = before
     return f"the operations of program {number}, but {_difference(key, other, graph)}"
+
+
+def _numbers(entry: tuple) -> tuple:
+    """The numbers of a node's sources; scalars, of which the key has the dtype or the exponent, are None."""
+    return tuple(source if isinstance(source, int) else None for source in entry[4:])
 
 
 def _difference(key: tuple, other: tuple, graph: Graph) -> str:
@@ -85,9 +90,10 @@ def _difference(key: tuple, other: tuple, graph: Graph) -> str:
             continue
         where = f" ({Site(*node.site).location()})" if node.site is not None else ""
         what = "an input" if node.value is not None else f"{node.op.name}{where}"
-        for place, name in ((1, "dtype"), (2, "shape"), (3, "attributes")):
+        for place, name in enumerate(("dtype", "shape", "attributes"), 1):
             if now[place] != then[place]:
                 return f"{what} has {name} {_text(now[place])} instead of {_text(then[place])}"
+        return f"{what} has scalars {_text(now[4:])} instead of {_text(then[4:])}"
     return "the program was dropped from memory"
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import graphc as gc
 from graphc.api import laziness
@@ -75,6 +76,21 @@ def test_leaves_that_fill_the_memory_are_let_go(monkeypatch):
         for k in range(20):
             total = total + gc.asarray(np.full(1 << 15, float(k)))
         assert pool.in_use - before > 4 << 20
+
+
+def test_what_fails_waits_for_its_reader(monkeypatch):
+    """An index out of range somewhere must not fail what has nothing to do with it."""
+    x = gc.asarray([1.0, 2.0])
+    bad = x[gc.asarray(np.array([5])) + 0] * 2
+    monkeypatch.setattr(laziness.alarm, "nodes", 0)
+    y = x + 1
+    assert y.node.value is not None and y.tolist() == [2.0, 3.0] and bad.node.value is None
+    with settings.override(lazy_limit=20):
+        for _ in range(50):
+            bad, y = bad + 1 if bad.node.depth < 18 else bad, y + 1
+    assert y.tolist() == [52.0, 53.0]
+    with pytest.raises(IndexError, match="index 5 is out of range"):
+        bad.numpy()
 
 
 def test_what_a_pass_made_is_not_realized(backend):

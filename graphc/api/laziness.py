@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import numpy as np
 
 from graphc import driver
 from graphc.config import settings
+from graphc.errors import GraphcError
 from graphc.ir.node import Node, topological
 from graphc.ir.node import _table as interned
 from graphc.ir.ops import BUFFER, CONST, PARAM
@@ -58,9 +61,10 @@ def check(node: Node) -> None:
     if not limit or _state.paused:
         return
     if node.depth >= limit:
-        driver.realize([node, *_ends(node, limit // 2)])
+        _realize(_ends(node, limit // 2))
+        driver.realize([node])      # what is wrong with this one is reported here
     elif len(interned) > alarm.nodes:
-        driver.realize(_ends(node, 1))
+        _realize(_ends(node, 1))
         alarm.nodes = max(MOST_NODES, 2 * len(interned))    # what remains is read by others, or constant
     elif pool.in_use > alarm.bytes:
         check_leaves(node)
@@ -75,8 +79,21 @@ def check_leaves(node: Node) -> None:
     leaves = {n for n in topological(ends) if n.value is not None}
     if sum(n.value.nbytes for n in leaves) > room:
         del leaves
-        driver.realize(ends)
+        _realize(ends)
     alarm.bytes = pool.in_use + room // 4
+
+
+def _realize(nodes: list[Node]) -> None:
+    """Realize nodes that nobody has asked for. What fails keeps waiting: its error is for whoever reads it."""
+    try:
+        driver.realize(nodes)
+    except _OF_ONE:
+        for node in nodes:
+            with suppress(*_OF_ONE):
+                driver.realize([node])
+
+
+_OF_ONE = GraphcError, np.linalg.LinAlgError
 
 
 def _ends(node: Node, depth: int) -> list[Node]:
