@@ -102,7 +102,7 @@ def _m2(op, attrs, dtype, shape, sources):
     x = _wide(sources[0], dtype)
     n = max(x.shape[attrs[0]], 1)
     with np.errstate(all="ignore"):
-        deviation = x - x.mean(attrs[0], keepdims=True)
+        deviation = x - x.sum(attrs[0], keepdims=True) / n
         truth = np.square(deviation).sum(attrs[0])
         error = (TREE + ceil(log2(n))) * unit(dtype)
         slip = error * _finite(x).max(attrs[0], initial=0)          # of a mean

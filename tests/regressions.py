@@ -62,4 +62,9 @@ REGRESSIONS = {
         (v1 - gc.mean(v1, axis=0, keepdims=True)) / gc.sqrt(gc.var(v1, axis=0, keepdims=True) + 1)
         v2 * gc.sqrt(v0)
     """,
+    "a variance of nothing, reshaped and with simplify switched off": """
+        leaf('float64', (4, 0, 4), 'plain', 903)
+        gc.where(leaf('bool', (4, 0, 4), 'plain', 170), v0, leaf('float64', (4, 1, 4), 'plain', 54))
+        gc.var(v1.reshape((0,)), axis=None)
+    """,
 }

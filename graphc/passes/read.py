@@ -65,6 +65,8 @@ class Reader:
     # ------------------------------------------------------------------------------------------ one node at a time
 
     def _start(self, node: Node, index: Indices, mask: Node | None) -> Answer:
+        if node.size == 0:
+            return self._nothing(node)
         if node in self.values:
             return self._value(node)
         if self.memory(node):
@@ -77,6 +79,11 @@ class Reader:
         if kind == GATHER:
             return self._take(node, index, mask)
         return _STEPS[op](self, node, index, mask)
+
+    def _nothing(self, node: Node) -> Answer:
+        """Only a loop that never runs asks for an element of nothing. Not a load: it might be moved out of the loop."""
+        yield from ()
+        return const(0, node.dtype)
 
     def _value(self, node: Node) -> Answer:
         yield from ()

@@ -240,8 +240,9 @@ class _KernelChecker:
         if s.limit is not None:
             self.limits[s.axis] = s.limit
             high = min(high, s.limit.bounds[1] - 1)
-        if low > high:
-            return          # never runs
+        if low > high:      # never runs; what it would accumulate stays at the identity
+            self.known |= {inner.name for inner in s.body if type(inner) is Accumulate}
+            return
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 
     def _statement(self, s, ranges: Ranges, asked: set[Axis]) -> None:
