@@ -7,8 +7,8 @@ of one operation (graphc/tolerances.py), however long the program is.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import numpy as np
 from programs import Program
@@ -91,35 +91,31 @@ WAYS: dict[str, Callable[[Program], list[np.ndarray]]] = {
     "at once, 1 thread": with_threads(1), "at once, 3 threads": with_threads(3), "every node": every_node,
     "unfused": unfused, "unsimplified": unsimplified, "one by one": one_by_one,
 }  # fmt: skip
-COMPANY = ("unfused", "one by one", "unsimplified")     # a program of a seed is realized in one of these as well
-OPTIMISED = 2       # of so many seeds one is compiled as users get it as well
+OPTIMISED = 2       # of so many programs one is compiled as users get it as well
 
 
-def ways(seed: int | None) -> Iterator[str]:
-    """How a program is realized besides at once: in every way, or (to save compiles) in those of its seed."""
-    for name in WAYS:
-        if seed is None or name not in COMPANY or COMPANY[seed % len(COMPANY)] == name:
-            yield name
-
-
-def problems_of(programs: Sequence[Program], seeds: Sequence[int | None]) -> list[str | None]:
+def problems_of(programs: Sequence[Program]) -> list[str | None]:
     """What is wrong with each program: different results, or any exception.
 
     Kernels are compiled for all the programs together, without optimisation, which takes a tenth of the time, and those
     for at once also as users get them. So no bit depends on what the compiler makes of a loop.
     """
     if driver.default_device() != "cpu":
-        return [_problem_of(program, seed, None, None) for program, seed in zip(programs, seeds, strict=True)]
+        return [_problem_of(program, nullcontext(), None) for program in programs]
     plain, optimised = Together("-O0"), Together("-O3")
-    jobs = list(zip(programs, seeds, strict=True))
-    for program, seed in jobs:
-        for name in ("at once", *(name for name in ways(seed) if not name.startswith("at once"))):
-            _rehearse(WAYS.get(name, at_once), program, plain)
-        if _is_optimised(seed):
-            _rehearse(at_once, program, optimised)
+    for program in programs:
+        for way in (at_once, *(way for name, way in WAYS.items() if not name.startswith("at once"))):
+            _rehearse(way, program, plain)
+    for program in programs[::OPTIMISED]:
+        _rehearse(at_once, program, optimised)
     plain.compile_wanted()
     optimised.compile_wanted()
-    return [_problem_of(program, seed, plain, optimised) for program, seed in jobs]
+    return [_problem_of(program, plain.chosen(), None if k % OPTIMISED else optimised.chosen())
+            for k, program in enumerate(programs)]  # fmt: skip
+
+
+def problem_of(program: Program) -> str | None:
+    return problems_of([program])[0]
 
 
 def _rehearse(way: Callable, program: Program, backend: Together) -> None:
@@ -127,22 +123,14 @@ def _rehearse(way: Callable, program: Program, backend: Together) -> None:
         way(program)
 
 
-def _is_optimised(seed: int | None) -> bool:
-    return seed is None or seed % OPTIMISED == 0
-
-
-def problem_of(program: Program, seed: int | None = None) -> str | None:
-    return problems_of([program], [seed])[0]
-
-
-def _problem_of(program: Program, seed: int | None, plain: Together | None, optimised: Together | None) -> str | None:
+def _problem_of(program: Program, plain: AbstractContextManager, optimised: AbstractContextManager | None) -> str | None:
     try:
-        with plain.chosen() if plain else nullcontext():
+        with plain:
             expected = at_once(program)
-            for name in ways(seed):
-                _compare(program, name, expected, WAYS[name](program))
-        if optimised and _is_optimised(seed):
-            with optimised.chosen():
+            for name, way in WAYS.items():
+                _compare(program, name, expected, way(program))
+        if optimised is not None:
+            with optimised:
                 _compare(program, "optimised", expected, at_once(program))
     except Wrong as wrong:
         return f"{wrong}\n{program}"

@@ -28,7 +28,7 @@ def test_programs_agree_with_the_reference_however_realized(first_seed: int, pro
     seeds = range(first_seed, min(first_seed + CHUNK, FIRST + programs))
     written = [of_seed(seed) for seed in seeds]
     problems = [f"seed {seed}: {problem_of(shortest(program)) or problem}"
-                for seed, program, problem in zip(seeds, written, problems_of(written, seeds), strict=True)
+                for seed, program, problem in zip(seeds, written, problems_of(written), strict=True)
                 if problem is not None]  # fmt: skip
     assert not problems, "\n\n".join(problems)
 
@@ -37,7 +37,7 @@ def test_programs_agree_with_the_reference_however_realized(first_seed: int, pro
 @hypothesis.settings(max_examples=15, suppress_health_check=list(hypothesis.HealthCheck))
 def test_programs_that_shrink(program: Program):
     """The same with choices that hypothesis makes: other programs in every run, and failures cut down by it."""
-    problem = problem_of(program, len(program.lines))
+    problem = problem_of(program)
     assert problem is None, problem
 
 
