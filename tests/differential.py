@@ -91,6 +91,7 @@ WAYS: dict[str, Callable[[Program], list[np.ndarray]]] = {
     "at once, 1 thread": with_threads(1), "at once, 3 threads": with_threads(3), "every node": every_node,
     "unfused": unfused, "unsimplified": unsimplified, "one by one": one_by_one,
 }  # fmt: skip
+Chosen = AbstractContextManager      # of a backend
 OPTIMISED = 2       # of so many programs one is compiled as users get it as well
 
 
@@ -123,7 +124,7 @@ def _rehearse(way: Callable, program: Program, backend: Together) -> None:
         way(program)
 
 
-def _problem_of(program: Program, plain: AbstractContextManager, optimised: AbstractContextManager | None) -> str | None:
+def _problem_of(program: Program, plain: Chosen, optimised: Chosen | None) -> str | None:
     try:
         with plain:
             expected = at_once(program)
