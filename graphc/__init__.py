@@ -65,7 +65,8 @@ _LAZY = {
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
     **dict.fromkeys(
-        "cross diag diagonal dot inner kron outer tensordot trace vdot vecdot".split(), "graphc.api.linalg"),
+        "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
+    **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),
     "matmul": "graphc.api.products",
     "einsum": "graphc.api.einsum",
     **dict.fromkeys(

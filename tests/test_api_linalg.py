@@ -85,8 +85,12 @@ def test_matrix_power():
 def test_diagonals(offset):
     for shape in ((3, 4), (4, 3), (2, 3, 3), (1, 1)):
         x = sample(shape)
-        check(gc.diagonal(gc.asarray(x), offset=offset), np.diagonal(x, offset, -2, -1), exact=True)
-        check(gc.trace(gc.asarray(x), offset=offset), np.trace(x, offset, -2, -1))
+        t = gc.asarray(x)
+        check(gc.linalg.diagonal(t, offset=offset), np.linalg.diagonal(x, offset=offset), exact=True)
+        check(gc.linalg.trace(t, offset=offset), np.linalg.trace(x, offset=offset))
+        for axes in ((), (0, 1), (-1, 0)):
+            check(gc.diagonal(t, offset, *axes), np.diagonal(x, offset, *axes), exact=True)
+            check(t.trace(offset, *axes), np.trace(x, offset, *axes))
         check(gc.diag(gc.asarray(x.reshape(-1, shape[-1])), offset), np.diag(x.reshape(-1, shape[-1]), offset))
     check(gc.diag(gc.asarray([1, 2, 3]), offset), np.diag([1, 2, 3], offset), exact=True)
 

@@ -8,6 +8,7 @@ from graphc.api.elementwise import (
     minimum, multiply, negative, real, remainder, subtract, where,
 )
 from graphc.api.record import cast
+from graphc.errors import DTypeError
 from graphc.ir.dtype import promote
 
 
@@ -25,13 +26,20 @@ def logaddexp(x1, x2, /):
     return cast(where(equal(a, b), add(a, math.log(2)), apart), result)
 
 
+def _as_real(x, name: str):
+    x = _as_float(x, name)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{x.dtype} is not supported", op=name, fix="give the real or the imaginary part")
+    return x
+
+
 def degrees(x, /):
     """An angle in radians as degrees.
 
     >>> gc.degrees([0.0]).tolist()
     [0.0]
     """
-    return multiply(_as_float(x, "degrees"), 180 / math.pi)
+    return multiply(_as_real(x, "degrees"), 180 / math.pi)
 
 
 def radians(x, /):
@@ -40,7 +48,7 @@ def radians(x, /):
     >>> gc.radians([0.0]).tolist()
     [0.0]
     """
-    return multiply(_as_float(x, "radians"), math.pi / 180)
+    return multiply(_as_real(x, "radians"), math.pi / 180)
 
 
 def divmod(x1, x2, /):
@@ -76,7 +84,7 @@ def heaviside(x1, x2, /):
     >>> gc.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    a, b = _float_operands(x1, x2, "heaviside")
+    a, b = (_as_real(x, "heaviside") for x in _float_operands(x1, x2, "heaviside"))
     return where(equal(a, 0), b, where(isnan(a), a, cast(greater(a, 0), promote(a.dtype, b.dtype))))
 
 
@@ -86,7 +94,7 @@ def isposinf(x, /):
     >>> gc.isposinf([1.0, float("inf")]).tolist()
     [False, True]
     """
-    return equal(_as_float(x, "isposinf"), math.inf)
+    return equal(_as_real(x, "isposinf"), math.inf)
 
 
 def isneginf(x, /):
@@ -95,7 +103,7 @@ def isneginf(x, /):
     >>> gc.isneginf([1.0, -float("inf")]).tolist()
     [False, True]
     """
-    return equal(_as_float(x, "isneginf"), -math.inf)
+    return equal(_as_real(x, "isneginf"), -math.inf)
 
 
 def angle(x, /):

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from graphc.api import record
-from graphc.api.axes import a_shape
+from graphc.api.axes import a_shape, an_int
 from graphc.api.elementwise import add, equal, floor, greater_equal, less_equal, multiply, where
 from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, scalar, wrap
 from graphc.errors import DTypeError, IntegerOverflow, ShapeError, user_site
@@ -256,6 +256,7 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
     >>> gc.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    num = an_int(num, "linspace", "the number of samples")
     if num < 0:
         raise ShapeError(f"the number of samples, {num}, must not be negative", op="linspace")
     start, stop = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, stop))
@@ -281,14 +282,19 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
 
 # --------------------------------------------------------------------------------------------------------- by position
 
+def _grid(n_rows: int, n_cols: int | None, k: int, device: str | None, name: str) -> tuple[Tensor, Tensor, int]:
+    """Counters of the rows and of the columns of a matrix, and the number of a diagonal."""
+    rows, columns = a_shape((n_rows, n_rows if n_cols is None else n_cols), name)
+    return iota(rows, 0, 2, device), iota(columns, 1, 2, device), an_int(k, name, "k")
+
+
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, device: str | None = None):
     """Ones on the k-th diagonal (above the main one if positive), zeros elsewhere.
 
     >>> gc.eye(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    n_cols = n_rows if n_cols is None else n_cols
-    rows, columns = iota(n_rows, 0, 2, device), iota(n_cols, 1, 2, device)
+    rows, columns, k = _grid(n_rows, n_cols, k, device, "eye")
     return cast(equal(add(rows, k), columns), _default(dtype))
 
 
@@ -301,8 +307,7 @@ def tri(n_rows: int, n_cols: int | None = None, k: int = 0, *, dtype=None, devic
     >>> gc.tri(2).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    n_cols = n_rows if n_cols is None else n_cols
-    rows, columns = iota(n_rows, 0, 2, device), iota(n_cols, 1, 2, device)
+    rows, columns, k = _grid(n_rows, n_cols, k, device, "tri")
     return cast(greater_equal(add(rows, k), columns), _default(dtype))
 
 
@@ -310,7 +315,7 @@ def _triangle(x, k: int, name: str, keep) -> Tensor:
     x = as_tensor(x, None, name)
     if x.ndim < 2:
         raise ShapeError(f"a matrix is needed, not shape {x.shape}", op=name, fix="give it at least two axes")
-    rows, columns = iota(x.shape[-2], 0, 2), iota(x.shape[-1], 1, 2)
+    rows, columns, k = _grid(*x.shape[-2:], k, None, name)
     return where(keep(columns, add(rows, k)), x, wrap(scalar(0, x.dtype, name) if x.dtype.kind != "b"
                                                       else scalar(False, x.dtype, name)))
 

@@ -59,8 +59,16 @@ def _real_binary(op: Op, name: str, summary: str, example: str, result: str) -> 
     return _named(function, name, summary, example, result, _BINARY_REAL)
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
 def _float_operands(a, b, name: str) -> tuple[Tensor, Tensor]:
-    """Both operands as tensors, in the default float if neither is real or complex."""
+    """Both operands as tensors, in the default float if neither is real or complex. A Python number takes the float
+    that an integer beside it becomes, so that it need not fit the integer's dtype."""
+    if a.__class__ in _NUMBERS and b.__class__ not in _NUMBERS:
+        b = _as_float(b, name)
+    elif b.__class__ in _NUMBERS and a.__class__ not in _NUMBERS:
+        a = _as_float(a, name)
     na, nb = operands(a, b, name)
     if na.dtype.kind in "biu" and nb.dtype.kind in "biu":
         return cast(wrap(na), default_float()), cast(wrap(nb), default_float())

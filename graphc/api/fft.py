@@ -186,7 +186,7 @@ def _frequency_dtype(n: int, dtype, name: str) -> tuple[int, dt.DType]:
     return n, dtype
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype=None, device=None):
+def fftfreq(n: int, /, d: float = 1.0, *, dtype=None, device=None):
     """The frequencies of fft, in cycles per unit of the sample distance d: 0, 1, ..., -2, -1 over n * d.
 
     >>> import graphc as gc
@@ -200,7 +200,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype=None, device=None):
     return found if device is None else record.to_device(found, device)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype=None, device=None):
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype=None, device=None):
     """The frequencies of rfft, in cycles per unit of the sample distance d.
 
     >>> import graphc as gc

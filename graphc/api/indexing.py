@@ -322,15 +322,18 @@ def _along(x: Tensor, indices, axis: int, name: str) -> Tensor:
     return expand_to(position, index.shape, name)
 
 
-def take_along_axis(x, indices, /, *, axis: int = -1):
+def take_along_axis(x, indices, /, axis: int | None = -1):
     """x at `indices` along an axis, the other coordinates being those of the index: what argsort and argmin give.
 
-    `indices` has the rank of x and broadcasts to it except along the axis. Raises IndexOutOfRange, ShapeError.
+    `indices` has the rank of x and broadcasts to it except along the axis; axis=None takes x as a vector. Raises
+    IndexOutOfRange, ShapeError.
 
     >>> gc.take_along_axis(gc.asarray([[3, 1], [4, 9]]), [[1], [0]], axis=1).tolist()
     [[1], [4]]
     """
     x = as_tensor(x, None, "take_along_axis")
+    if axis is None:
+        x, axis = reshape_to(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim, "take_along_axis")
     index = _alongside(x, indices, axis, "take_along_axis")
     device = record.common_device("take_along_axis", x.node, index.node)

@@ -173,17 +173,17 @@ def matrix_power(x, n: int, /):
 # ------------------------------------------------------------------------------------------------------------ diagonals
 
 
-def diagonal(x, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1):
-    """The diagonals of the matrices that two axes form, as a new last axis; offset > 0 lies above the main diagonal.
+def diagonal(x, /, *, offset: int = 0):
+    """The diagonal of each matrix; offset > 0 lies above the main one. gc.diagonal takes other axes.
 
     >>> import graphc as gc
-    >>> gc.diagonal(gc.asarray([[1, 2], [3, 4]])).tolist()
+    >>> gc.linalg.diagonal(gc.asarray([[1, 2], [3, 4]])).tolist()
     [1, 4]
     """
     x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"shape {x.shape} has no diagonal", op="diagonal")
-    x = moveaxis(x, (axis1, axis2), (-2, -1))
+    offset = an_int(offset, "diagonal", "offset")
     rows, columns = x.ndim - 2, x.ndim - 1
     n = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
     x = slice_axis(slice_axis(x, rows, max(-offset, 0), n), columns, max(offset, 0), n)
@@ -209,10 +209,10 @@ def diag(x, /, k: int = 0):
 
 
 def trace(x, /, *, offset: int = 0, dtype=None):
-    """The sum of the diagonal of each matrix, in the dtypes of `sum`.
+    """The sum of the diagonal of each matrix, in the dtypes of `sum`. gc.trace takes other axes.
 
     >>> import graphc as gc
-    >>> gc.trace(gc.asarray([[1, 2], [3, 4]])).item()
+    >>> gc.linalg.trace(gc.asarray([[1, 2], [3, 4]])).item()
     5
     """
     return red.sum(diagonal(x, offset=offset), -1, dtype=dtype)
@@ -230,8 +230,10 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     """
     x = red._floating(x, "vector_norm")
     size = abs_(x)
+    if not isinstance(ord, int | float | np.integer | np.floating):
+        raise ShapeError(f"there is no vector norm {ord!r}", op="vector_norm", fix="use inf, -inf, 0 or another number")
     if ord == inf:
-        return red.max(size, axis, keepdims=keepdims)
+        return _largest(size, axis, keepdims)
     if ord == -inf:
         return red.min(size, axis, keepdims=keepdims)
     if ord == 0:
@@ -244,6 +246,11 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     else:
         found = red.sum(wide ** ord, axis, keepdims=keepdims) ** (1.0 / ord)
     return cast(found, size.dtype)
+
+
+def _largest(size, axis, keepdims: bool):
+    """The largest of norms; of none, 0."""
+    return red.max(size, axis, keepdims=keepdims) if size.size else red.sum(size, axis, keepdims=keepdims)
 
 
 def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
@@ -259,10 +266,10 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
     if ord in (1, -1, inf, -inf):
         along = -2 if ord in (1, -1) else -1
         sums = red.sum(abs_(x), along, keepdims=True)
-        found = (red.max if ord > 0 else red.min)(sums, (-2, -1), keepdims=True)
+        found = _largest(sums, (-2, -1), True) if ord > 0 else red.min(sums, (-2, -1), keepdims=True)
     elif ord in (2, -2, "nuc"):
-        pick = {2: red.max, -2: red.min, "nuc": red.sum}[ord]
-        found = expand_dims(pick(svdvals(x), -1, keepdims=True), -1)
+        pick = {2: _largest, -2: red.min, "nuc": red.sum}[ord]
+        found = expand_dims(pick(svdvals(x), axis=-1, keepdims=True), -1)
     else:
         raise ShapeError(f"there is no matrix norm {ord!r}", op="matrix_norm",
                          fix="use fro, nuc, 1, -1, 2, -2, inf, -inf")

@@ -162,6 +162,8 @@ def expand_dims(x, /, axis: int | Sequence[int] = 0):
     (1, 2, 3, 1)
     """
     x = as_tensor(x)
+    if axis is None:
+        raise DTypeError("axis must be an integer or several, not None", op="expand_dims")
     count = len(axis) if isinstance(axis, Sequence) else 1
     places = ordered_axes(axis, x.ndim + count, "expand_dims")
     sizes = iter(x.shape)
@@ -416,8 +418,10 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     axis = normalize_axis(axis, x.ndim, "repeat")
     n = x.shape[axis]
     counts = np.asarray(repeats)
-    if counts.dtype.kind not in "iu" or (counts < 0).any():
-        raise DTypeError("repeats must be integers that are not negative", op="repeat")
+    if counts.dtype.kind not in "biu" and counts.size:
+        raise DTypeError(f"repeats must be integers, not {counts.dtype}", op="repeat")
+    if (counts < 0).any():
+        raise ShapeError("repeats must not be negative", op="repeat")
     if counts.size == 1:
         times = int(counts.reshape(()))
         if times == 1:
@@ -470,8 +474,10 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0):
         values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
     except ValueError:
         raise ShapeError(f"widths {pad_width} do not fit an array of shape {x.shape}", op="pad") from None
-    if widths.size and (widths.dtype.kind not in "iu" or widths.min() < 0):
-        raise ShapeError(f"widths {pad_width} must be integers that are not negative", op="pad")
+    if widths.dtype.kind not in "iu":
+        raise DTypeError(f"widths {pad_width} must be integers", op="pad")
+    if widths.min(initial=0) < 0:
+        raise ShapeError(f"widths {pad_width} must not be negative", op="pad")
     if mode == "constant":
         return _pad_constant(x, widths.tolist(), values)
     if mode not in _SOURCES:

@@ -33,7 +33,8 @@ METHODS = {
     "reductions": "all any argmax argmin count_nonzero cumprod cumsum cumulative_prod cumulative_sum logsumexp max mean"
                   " min prod ptp std sum var",
     "sorting": "argsort nonzero sort topk",
-    "linalg": "dot matmul norm diagonal trace cholesky inv det",
+    "linalg": "dot matmul norm cholesky inv det",
+    "diagonals": "diagonal trace",
     "activations": "gelu leaky_relu log_softmax relu sigmoid silu softmax softplus elu",
 }
 

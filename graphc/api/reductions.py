@@ -218,6 +218,7 @@ def average(x, /, axis=None, *, weights=None, keepdims: bool = False):
         if weights.size != x.shape[place]:
             raise ShapeError(f"{weights.size} weights do not fit axis {place} of shape {x.shape}", op="average")
         weights = reshape(weights, tuple(-1 if a == place else 1 for a in range(x.ndim)))
+    weights = cast(weights, dt.promote(x.dtype, weights.dtype))
     total = sum(x * weights, axis, keepdims=keepdims)
     return total / sum(record.expand_to(weights, x.shape, "average"), axis, keepdims=keepdims)
 
@@ -528,7 +529,10 @@ def percentile(x, q, /, axis=None, *, keepdims: bool = False):
 
 
 def cov(x, /, *, correction: float = 1.0):
-    """The covariance matrix of variables in rows, observations in columns.
+    """The covariance matrix of variables in rows, observations in columns; of one variable its variance, a 0-d
+    tensor.
+
+    NaN where there are not more observations than `correction`.
 
     >>> import graphc as gc
     >>> gc.cov(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
@@ -536,9 +540,12 @@ def cov(x, /, *, correction: float = 1.0):
     """
     from graphc.api.linalg import matmul
 
-    x = atleast_2d(_floating(x, "cov"))
-    if x.ndim != 2:
+    x = _floating(x, "cov")
+    if x.ndim > 2:
         raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
+    x = atleast_2d(x)
+    shape = () if x.shape[0] == 1 else (x.shape[0],) * 2
     centred = x - mean(x, 1, keepdims=True)
     other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
-    return matmul(centred, matrix_transpose(other)) / float(x.shape[1] - correction)
+    freedom = float(x.shape[1] - correction)
+    return reshape(matmul(centred, matrix_transpose(other)) / (freedom if freedom > 0 else 0.0), shape)

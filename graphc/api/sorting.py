@@ -262,6 +262,9 @@ def bincount(x, /, weights=None, minlength: int = 0):
     x = as_tensor(x)
     if x.ndim != 1 or x.dtype.kind not in "biu":
         raise DTypeError(f"needs a vector of integers, not {x.dtype} of shape {x.shape}", op="bincount")
+    minlength = an_int(minlength, "bincount", "minlength")
+    if minlength < 0:
+        raise ShapeError(f"minlength must not be negative: {minlength}", op="bincount")
     x = cast(x, dt.int64)
     if x.size and int(min_of(x)) < 0:
         raise ShapeError(f"there is a negative element: {int(min_of(x))}", op="bincount")

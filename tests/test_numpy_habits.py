@@ -1,0 +1,78 @@
+"""Calls that NumPy takes, or refuses, and that graphc did otherwise once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from api_compare import check
+
+import graphc as gc
+
+
+@pytest.mark.parametrize("name", ["divide", "atan2", "hypot", "logaddexp", "copysign", "heaviside", "nextafter"])
+@pytest.mark.parametrize("number", [-1, 300, 10**20, True])
+def test_a_python_number_beside_integers_need_not_fit_them(name, number):
+    """The result is a float, and so is the number."""
+    x = np.array([1, 2, 255], np.uint8)
+    wide = x.astype(np.float64)
+    function = getattr(gc, name)
+    check(function(gc.asarray(x), number), getattr(np, name)(wide, number))
+    check(function(number, gc.asarray(x)), getattr(np, name)(number, wide))
+
+
+def test_true_division_by_operators():
+    x = np.array([1, 2], np.int8)
+    check(gc.asarray(x) / 300, x / np.float64(300))
+    check(-300 / gc.asarray(x), np.float64(-300) / x)
+    with pytest.raises(OverflowError, match="300 does not fit int8"):
+        gc.asarray(x) + 300
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: gc.eye(-1), ValueError), (lambda: gc.eye(2, -3), ValueError), (lambda: gc.eye(2.0), TypeError),
+    (lambda: gc.eye(2, k=0.5), TypeError), (lambda: gc.tri(-2), ValueError),
+    (lambda: gc.tril(gc.ones((2, 2)), k=0.5), TypeError),
+    (lambda: gc.linspace(0, 1, 3.0), TypeError), (lambda: gc.linspace(0, 1, -3), ValueError),
+    (lambda: gc.expand_dims(gc.ones(3), axis=None), TypeError),
+    (lambda: gc.repeat(gc.ones(3), -1), ValueError), (lambda: gc.repeat(gc.ones(3), 1.5), TypeError),
+    (lambda: gc.pad(gc.ones(3), 1.5), TypeError), (lambda: gc.pad(gc.ones(3), -1), ValueError),
+    (lambda: gc.bincount(gc.asarray([1]), minlength=-1), ValueError),
+    (lambda: gc.degrees(gc.asarray([1j])), TypeError), (lambda: gc.isposinf(gc.asarray([1j])), TypeError),
+    (lambda: gc.isneginf(gc.asarray([1j])), TypeError), (lambda: gc.heaviside(gc.asarray([1j]), 1), TypeError),
+    (lambda: gc.linalg.norm(gc.ones(3), "nuc", 0), ValueError), (lambda: gc.diagonal(gc.ones(3)), ValueError),
+])  # fmt: skip
+def test_refused_as_by_numpy(call, error):
+    with pytest.raises(error) as caught:
+        call()
+    assert isinstance(caught.value, gc.errors.GraphcError)
+    assert "test_numpy_habits.py" in str(caught.value)
+
+
+def test_covariances_of_a_vector_and_of_too_little():
+    x = np.array([1.0, 2.0, 4.0])
+    check(gc.cov(gc.asarray(x)), np.cov(x))
+    check(gc.cov(gc.asarray(x[None])), np.cov(x[None]))
+    for shape in ((2, 1), (3, 0)):
+        found = gc.cov(gc.ones(shape)).numpy()
+        assert found.shape == (shape[0],) * 2 and np.isnan(found).all()
+
+
+def test_average_in_the_dtype_of_values_and_weights():
+    x, weights = np.array([[1, 2]], np.float32), np.array([[3, 4]], np.uint16)
+    check(gc.average(gc.asarray(x), 1, weights=weights), np.average(x, 1, weights=weights))
+
+
+def test_norms_of_nothing_are_0():
+    assert gc.linalg.vector_norm(gc.ones((0,)), ord=float("inf")).item() == 0
+    for ord in (1, 2, float("inf"), "fro", "nuc"):
+        assert gc.linalg.matrix_norm(gc.ones((1, 0)), ord=ord).item() == 0
+
+
+def test_take_along_no_axis_takes_a_vector():
+    x, index = np.arange(6).reshape(2, 3), np.array([5, -6, 0])
+    check(gc.take_along_axis(gc.asarray(x), index, None), np.take_along_axis(x, index, None), exact=True)
+
+
+def test_frequencies_by_position():
+    check(gc.fft.fftfreq(5, 0.5), np.fft.fftfreq(5, 0.5))
+    check(gc.fft.rfftfreq(6, 0.5), np.fft.rfftfreq(6, 0.5))
