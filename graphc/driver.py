@@ -170,7 +170,8 @@ def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
 def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
     try:
         if entry.aliases and not settings.verify:
-            return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params, _donated(entry, graph))
+            inputs = [leaf.value for leaf in graph.leaves]
+            return entry.executable.run(inputs, graph.params, _donated(entry.aliases, graph))
         return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params)
     except (IndexFault, np.linalg.LinAlgError) as error:
         raise _with_site(graph, error) from None
@@ -180,9 +181,8 @@ def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
 
 def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend) -> _Entry:
     """Compile what the kernel cache lacks. Where several threads need one program, they share the first's."""
-    aliases = tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
     try:
-        entry = _Entry(backend.load(program), aliases)
+        entry = _Entry(backend.load(program), _aliases(program))
     except CompileError as error:
         raise _with_lines(graph, backend, error) from None
     with lock:
@@ -192,29 +192,52 @@ def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend
     return entry
 
 
-def _holders(graph: canonical.Graph, position: int) -> tuple[int, int]:
-    """How many references there are to a leaf and to its buffer."""
-    leaf = graph.leaves[position]
-    return sys.getrefcount(leaf), sys.getrefcount(leaf.value)
+def _holders(graph: canonical.Graph, position: int) -> tuple[int, ...] | None:
+    """How many references there are to a leaf's buffer, to the leaf, and to each node from it to a root; None where
+    one has several readers."""
+    roots = {id(root) for root in graph.roots}
+    readers: dict[int, list[int]] = {}
+    for k, node in enumerate(graph.order):
+        for src in node.srcs:
+            readers.setdefault(id(src), []).append(k)
+    src = None      # it would be one more
+    node = graph.leaves[position]
+    counts = [sys.getrefcount(node.value)]
+    while id(node) not in roots:
+        counts.append(sys.getrefcount(node))
+        found = readers[id(node)]
+        if len(found) != 1:
+            return None
+        node = graph.order[found[0]]
+    return tuple(counts)
 
 
 @functools.cache
-def _holders_alone() -> tuple[int, int]:
+def _holders_alone() -> tuple[int, ...]:
     """The same where nobody but a graph and its inputs holds them. Tried out: Python's versions count differently."""
     leaf = make_leaf(dt.float32, (), object(), "none")
-    graph = canonical.canonicalize([make(NEG, dt.float32, (), (leaf,))])
+    graph = canonical.canonicalize([make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))])
     del leaf
     inputs = [leaf.value for leaf in graph.leaves]
     found = _holders(graph, 0)
     del inputs
+    assert found is not None
     return found
 
 
-def _donated(entry: _Entry, graph: canonical.Graph) -> list[int]:
-    """The inputs that only the update to be run still refers to: `x[i] = v` then writes in place."""
+def _aliases(program: Program) -> tuple[int, ...]:
+    return tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
+
+
+def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
+    """The inputs that only the updates to be run still refer to: `x[i] = v` then writes in place. A node that somebody
+    holds and that is not computed now would find its source overwritten later."""
     given = []
-    for position in entry.aliases:
-        if _holders(graph, position) == _holders_alone() and not graph.leaves[position].value.exports:
+    for position in aliases:
+        found, (value, leaf, between) = _holders(graph, position), _holders_alone()
+        if found is None or graph.leaves[position].value.exports:
+            continue
+        if found[:2] == (value, leaf) and all(count == between for count in found[2:]):
             given.append(position)
     return given
 
@@ -284,7 +307,11 @@ def plan(nodes: Sequence[Node], backend: str | None = None):
         graph = canonical.canonicalize(_pending(nodes))
         chosen = backend_of(backend or graph.key[0])
         # The reference runs no kernels; show those of the CPU.
-        return make_plan(build(graph, chosen.dialect or "c"), chosen)
+        built = build(graph, chosen.dialect or "c")
+        inputs = [leaf.value for leaf in graph.leaves]      # a run holds them too
+        donated = _donated(_aliases(built.program), graph)
+        del inputs
+        return make_plan(built, chosen, donated)
 
 
 def forget_programs() -> None:

@@ -399,16 +399,19 @@ class _Slots:
                 array = np.ascontiguousarray(inputs[program.inputs.index(number)])
                 self.bytes[number] = np.frombuffer(array.tobytes(), np.uint8).copy()
                 self.known[number] = np.full(slot.nbytes, number)
-            elif slot.role == "temp":
-                self.bytes[number] = self.arena[slot.offset:slot.offset + slot.nbytes]
-                self.known[number] = self.owner[slot.offset:slot.offset + slot.nbytes]
-            else:
+            elif slot.role == "output":
                 self.bytes[number] = np.full(slot.nbytes, GARBAGE, np.uint8)
                 self.known[number] = np.full(slot.nbytes, NOBODY)
+        for number, slot in enumerate(program.slots):
+            if slot.role == "temp":
+                part = slice(slot.offset, slot.offset + slot.nbytes)
+                self.bytes[number] = (self.arena if slot.host is None else self.bytes[slot.host])[part]
+                self.known[number] = (self.owner if slot.host is None else self.known[slot.host])[part]
 
     def of(self, slots: Sequence[int], kernel: Kernel) -> list[Memory]:
         """The memory of a kernel's buffers. An output that is updated in place holds what was there before."""
-        return [self._memory(slot, buffer) for slot, buffer in zip(slots, kernel.buffers, strict=True)]
+        memories = [self._memory(slot, buffer) for slot, buffer in zip(slots, kernel.buffers, strict=True)]
+        return [memories[k] if b.same is None else memories[b.same] for k, b in enumerate(kernel.buffers)]
 
     def _memory(self, slot: int, buffer) -> Memory:
         size = buffer.size * buffer.dtype.itemsize

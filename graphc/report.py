@@ -1,6 +1,7 @@
 """Plans: what a realize would launch, as data and as a report."""
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from graphc.build import Built
@@ -74,7 +75,8 @@ def _amount(value: float) -> str:
     raise AssertionError
 
 
-def make_plan(built: Built, backend) -> Plan:
+def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:
+    """The plan where these inputs are donated to the outputs that can take them over."""
     sources = [r.source for r in built.rendered.values()]
     states = dict(zip(sources, backend.cached(sources), strict=True))
     kernels, copies = [], 0
@@ -85,7 +87,7 @@ def make_plan(built: Built, backend) -> Plan:
             kernels.append(_library(step))
         else:
             kernels.append(_kernel(step, built, states))
-    return Plan(tuple(kernels), built.program.peak_bytes, tuple(dict.fromkeys(built.schedule.notes)), copies)
+    return Plan(tuple(kernels), built.program.peak_with(donated), tuple(dict.fromkeys(built.schedule.notes)), copies)
 
 
 def _kernel(step: LoweredKernel, built: Built, states: dict) -> KernelPlan:

@@ -19,6 +19,7 @@ from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
 
 COPY_CHUNK = 262144  # bytes; run.c has the same number
+OFFSET_SHIFT = 24  # run.c has the same number
 BIG = 64 << 20  # a run that allocates more asks first whether it fits
 
 
@@ -129,8 +130,16 @@ class Layout:
         self.params = max(patches, default=-1) + 1
 
     def operand(self, slot: int) -> int:
-        """As run.c reads it: the index of an address, or minus an offset into the arena."""
-        return 1 + self.position[slot] if slot in self.position else -self.slots[slot].offset
+        """As run.c reads it: an address by its index, with an offset in the upper bits, or minus one in the arena."""
+        outside, offset = self.place(slot)
+        return -offset if outside is None else 1 + outside + (offset << OFFSET_SHIFT)
+
+    def place(self, slot: int) -> tuple[int | None, int]:
+        """The position of the buffer among those from outside, or None for the arena; and the offset in it."""
+        if slot in self.position:
+            return self.position[slot], 0
+        temp = self.slots[slot]
+        return None if temp.host is None else self.position[temp.host], temp.offset
 
     def param(self, number: int) -> int:
         return 1 + self.outside + number
@@ -181,11 +190,10 @@ class LibrarySegment:
 def _array(
     operand: Operand, dtype: np.dtype, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None
 ) -> np.ndarray:
-    position = layout.position.get(operand.slot)
-    if position is not None:
-        return outside[position].writable(dtype, operand.shape)
-    assert arena is not None, "a program with temporaries has an arena"
-    return arena.writable(dtype, operand.shape, layout.slots[operand.slot].offset)
+    position, offset = layout.place(operand.slot)
+    buffer = arena if position is None else outside[position]
+    assert buffer is not None, "a program with temporaries has an arena"
+    return buffer.writable(dtype, operand.shape, offset)
 
 
 def _routines() -> dict[str, Any]:
@@ -243,7 +251,11 @@ def _slot_is_sound(program: Program, number: int, slot: Slot) -> bool:
     if slot.nbytes < 0:
         return False
     if slot.role == "temp":
-        return slot.offset >= 0 and slot.offset % ALIGNMENT == 0 and slot.offset + slot.nbytes <= program.arena
+        room = program.arena
+        if slot.host is not None:
+            host = program.slots[slot.host] if 0 <= slot.host < len(program.slots) else Slot("none", 0)
+            room = host.nbytes if host.role == "output" and host.alias is None else -1
+        return slot.offset >= 0 and slot.offset % ALIGNMENT == 0 and slot.offset + slot.nbytes <= room
     if slot.role == "input":
         return number in program.inputs
     alias = slot.alias

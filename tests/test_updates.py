@@ -1,6 +1,8 @@
 """Updates in place: never where anybody could see the old values, always where nobody can."""
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,31 @@ def test_the_only_holder_is_updated_in_place():
     x = fresh()
     assert updated(x)
     np.testing.assert_array_equal(x.numpy(), [3.0] + [2.0] * 999)
+
+
+def test_a_value_between_two_updates_keeps_its_own():
+    x = fresh()
+    x[0] = 5.0
+    between = copy.copy(x)      # one node, not computed with the next
+    x[1] = 7.0
+    gc.realize(x)
+    assert between[:3].tolist() == [5.0, 2.0, 2.0] and x[:3].tolist() == [5.0, 7.0, 2.0]
+
+
+def test_what_is_computed_from_an_update_leaves_it_as_it_is():
+    x = fresh()
+    x[0] = 5.0
+    doubled = gc.realize(x * 2 + 1)     # on memory of its own, for x is still to be computed
+    assert doubled[:2].tolist() == [11.0, 5.0] and x[:2].tolist() == [5.0, 2.0]
+
+
+def test_several_updates_are_in_place_together():
+    x = fresh()
+    before = address(x)
+    for k in range(5):
+        x[k] = float(k)
+    gc.realize(x)
+    assert address(x) == before and x[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 2.0]
 
 
 def test_another_tensor_keeps_the_old_values():

@@ -48,8 +48,8 @@ def _text(environment, model: _Model, entry: str) -> str:
     axes = model.axes()
     chunk, total = model.spell.arg(model.kernel.chunk), model.total
     helpers = _helpers(environment, model.spell)
-    buffers = [{"name": b.name, "type": model.spell.language.memory(b.dtype), "written": b.written}
-               for b in model.kernel.buffers]
+    buffers = [{"name": b.name, "number": k, "type": model.spell.language.memory(b.dtype), "written": b.written,
+                "shared": b.same is not None} for k, b in enumerate(model.kernel.buffers)]
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in _helpers(environment, model.spell) if h not in helpers]

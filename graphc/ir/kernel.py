@@ -31,6 +31,7 @@ class KernelBuffer:
     dtype: DType
     size: int               # elements
     written: bool
+    same: int | None = None     # an input: the output with which it shares memory and name (passes/inplace.py)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ use them.
 """
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -20,11 +21,13 @@ class KernelSource:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A buffer of a program. Inputs are bound by the caller; outputs are fresh; temporaries lie in one arena."""
+    """A buffer of a program. Inputs are bound by the caller; outputs are fresh; temporaries lie in one arena, or in an
+    output that is not written yet."""
 
     role: str               # "input", "output" or "temp"
     nbytes: int
-    offset: int = 0         # temp: byte offset into the arena, a multiple of 64
+    offset: int = 0         # temp: byte offset into the arena or the host, a multiple of 64
+    host: int | None = None   # temp: the output slot in which it lies, one without an alias
     alias: int | None = None  # output: the input slot whose buffer it takes over when the caller donates it
 
 
@@ -84,5 +87,9 @@ class Program:
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of outputs and temporaries that a run allocates; inputs are the caller's."""
-        return self.arena + sum(s.nbytes for s in self.slots if s.role == "output" and s.alias is None)
+        """Bytes of outputs and temporaries that a run allocates at most; inputs are the caller's."""
+        return self.peak_with(())
+
+    def peak_with(self, donated: Collection[int]) -> int:
+        """The same where outputs take over these input slots."""
+        return self.arena + sum(s.nbytes for s in self.slots if s.role == "output" and s.alias not in donated)

@@ -108,7 +108,8 @@ def schedule_text(schedule: Schedule) -> str:
 # ------------------------------------------------------------------------------------------------------------ kernels
 
 def kernel_text(kernel: Kernel) -> str:
-    buffers = ", ".join(f"{'out ' if b.written else ''}{b.name} {b.dtype}[{b.size}]" for b in kernel.buffers)
+    buffers = ", ".join(f"{'out ' if b.written else ''}{b.name} {b.dtype}[{b.size}]"
+                        for b in kernel.buffers if b.same is None)
     axes = ", ".join(f"{a} < {a.extent}" for a in kernel.parallel) or "once"
     tiled = f", segments of {kernel.width or 'any length'}" if kernel.tiled else ""
     lines = [f"kernel {kernel.name}({buffers})", f"parallel {axes}; chunks of {kernel.chunk}{tiled}"]

@@ -1,14 +1,23 @@
-"""Memory plan: a slot for every node that lies in memory, temporaries packed into one arena by their lifetimes."""
+"""Memory plan: the order of the steps, and a slot for every node that lies in memory.
+
+Kernels write over inputs that die in them where they may (passes/inplace.py), and updates over their base. Temporaries
+are packed by their lifetimes: into outputs that are not written yet, else into one arena.
+"""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER
 from graphc.ir.program import Slot
+from graphc.passes.inplace import in_place
 from graphc.passes.lower import LibraryCall, LoweredKernel
+from graphc.passes.order import least_memory
 
 ALIGNMENT = 64
+HOSTS = 8           # outputs that may hold temporaries before they are written, the largest
 
 LoweredStep = LoweredKernel | LibraryCall
 
@@ -32,8 +41,10 @@ class MemoryPlan:
 def plan_memory(steps: list[LoweredStep], roots: tuple[Node, ...], leaves: tuple[Node, ...],
                 results: dict[Node, list[Node]]) -> MemoryPlan:
     """`leaves` get the first slots, in order. `results` gives the GET nodes of a library call that are read."""
-    reads, writes = _accesses(steps, results)
-    owner = _share_updates(steps, roots, reads)
+    reads, writes = [_read(s) for s in steps], [_written(s, results) for s in steps]
+    bases = [s.base if isinstance(s, LoweredKernel) else None for s in steps]
+    steps = [steps[k] for k in least_memory(reads, writes, bases, set(roots))]
+    steps, owner = _share(steps, roots)
     ordered: list[LoweredStep | CopyNode] = []
     for step in steps:
         if isinstance(step, LoweredKernel) and step.base is not None:
@@ -42,17 +53,6 @@ def plan_memory(steps: list[LoweredStep], roots: tuple[Node, ...], leaves: tuple
                 ordered.append(CopyNode(step.base, target))
         ordered.append(step)
     return _assign(ordered, roots, leaves, results, owner)
-
-
-def _accesses(steps, results) -> tuple[dict[Node, list[int]], dict[Node, int]]:
-    reads: dict[Node, list[int]] = {}
-    writes: dict[Node, int] = {}
-    for k, step in enumerate(steps):
-        for node in _read(step):
-            reads.setdefault(node, []).append(k)
-        for node in _written(step, results):
-            writes[node] = k
-    return reads, writes
 
 
 def _read(step) -> list[Node]:
@@ -72,46 +72,55 @@ def _written(step, results) -> list[Node]:
     return [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if b.written]
 
 
-def _share_updates(steps, roots, reads):
-    """An update takes over its base's memory when nobody reads the base afterwards. Returns node -> owner of memory."""
+def _share(steps: list[LoweredStep], roots: tuple[Node, ...]):
+    """Let outputs take over the memory of what dies in their step: an update that of its base, a kernel that of an
+    input. Returns the steps and a function node -> owner of its memory."""
+    last = {node: k for k, step in enumerate(steps) for node in _read(step)}
+    kept = set(roots)
     parent: dict[Node, Node] = {}
+    shared: list[LoweredStep] = []
+    for k, step in enumerate(steps):
+        if isinstance(step, LoweredKernel):
+            def dies(node: Node, k: int = k) -> bool:
+                return node.op is not BUFFER and node not in kept and last[node] == k
+            if step.base is None:
+                kernel, taken = in_place(step.kernel, step.nodes, dies)
+                parent |= taken
+                step = replace(step, kernel=kernel) if taken else step
+            # A kernel that reads its own base does so at places that it may have overwritten.
+            elif dies(step.base) and step.base not in step.nodes:
+                parent[step.nodes[-1]] = step.base
+        shared.append(step)
 
     def owner(node: Node) -> Node:
         while node in parent:
             node = parent[node]
         return node
-
-    kept = set(roots)
-    for k, step in enumerate(steps):
-        if isinstance(step, LoweredKernel) and step.base is not None:
-            base, target = step.base, step.nodes[-1]
-            last = max((r for r in reads.get(base, []) if r != k), default=-1)
-            inside = base in step.nodes     # read by the kernel itself, at places that it may have overwritten
-            if base.op is not BUFFER and base not in kept and last < k and not inside:
-                parent[target] = base
-    return owner
+    return shared, owner
 
 
 def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
-    first: dict[Node, int] = {}
-    last: dict[Node, int] = {}
+    lives: dict[Node, list[int]] = {}       # first and last step
     for k, step in enumerate(steps):
         for node in [*_written(step, results), *_read(step)]:
-            first.setdefault(owner(node), k)
-            last[owner(node)] = k
-    outputs = {owner(r) for r in roots}
+            lives.setdefault(owner(node), [k, k])[1] = k
     slots: list[Slot] = [Slot("input", leaf.nbytes) for leaf in leaves]
     slot_of: dict[Node, int] = {leaf: k for k, leaf in enumerate(leaves)}
     takes_over = _updated_leaves(steps, results, owner)
+    hosts: list[_Region] = []
     for root in dict.fromkeys(owner(r) for r in roots):
         if root not in slot_of:
             slot_of[root] = len(slots)
             slots.append(Slot("output", root.nbytes, alias=slot_of.get(takes_over.get(root))))
-    temps = [n for n in first if n not in slot_of and n not in outputs]
-    offsets, arena = _pack(temps, first, last)
+            if root in lives and root not in takes_over:
+                hosts.append(_Region(slot_of[root], root.nbytes, lives[root][0]))
+    temps = [n for n in lives if n not in slot_of]
+    hosts = sorted(hosts, key=lambda r: -r.nbytes)[:HOSTS]
+    places, arena = _pack(temps, lives, hosts)
     for node in temps:
         slot_of[node] = len(slots)
-        slots.append(Slot("temp", node.nbytes, offsets[node]))
+        host, offset = places[node]
+        slots.append(Slot("temp", node.nbytes, offset, host=host))
     for step in steps:
         for node in [*_written(step, results), *_read(step)]:
             slot_of[node] = slot_of[owner(node)]
@@ -134,22 +143,42 @@ def _updated_leaves(steps, results, owner) -> dict[Node, Node]:
     return found
 
 
-def _pack(temps: list[Node], first: dict[Node, int], last: dict[Node, int]) -> tuple[dict[Node, int], int]:
-    """Greedy by size: each temporary goes to the lowest gap that is free during its life (Pisarchyk & Lee 2020)."""
-    placed: list[tuple[int, int, Node]] = []    # offset, end
-    offsets: dict[Node, int] = {}
-    arena = 0
-    for node in sorted(temps, key=lambda n: -n.nbytes):
-        size = -(-max(node.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+@dataclass(eq=False, slots=True)
+class _Region:
+    """Memory for temporaries: an output until it is written, or the arena (no slot, and as long as is needed)."""
+
+    slot: int | None = None
+    nbytes: int | None = None
+    until: int | None = None        # the step in which something else begins there
+    placed: list[tuple[int, int, Sequence[int]]] = field(default_factory=list)      # offset, end, life; by offset
+
+    def find(self, size: int, life: Sequence[int]) -> int | None:
+        """The lowest gap that is free during a life."""
+        if self.until is not None and life[1] >= self.until:
+            return None
         at = 0
-        for offset, end, other in placed:
-            if last[other] < first[node] or first[other] > last[node]:
+        for offset, end, other in self.placed:
+            if other[1] < life[0] or other[0] > life[1]:
                 continue
             if at + size <= offset:
                 break
             at = max(at, end)
-        offsets[node] = at
-        placed.append((at, at + size, node))
-        placed.sort(key=lambda p: p[0])
-        arena = max(arena, at + size)
-    return offsets, arena
+        return at if self.nbytes is None or at + size <= self.nbytes else None
+
+
+def _pack(temps: list[Node], lives: dict[Node, list[int]], hosts: list[_Region]
+          ) -> tuple[dict[Node, tuple[int | None, int]], int]:
+    """Greedy by size: each temporary goes to the lowest gap that is free during its life (Pisarchyk & Lee 2020), in an
+    output where there is one; of equal ones those that end last come first, because the outputs begin at the end.
+    Returns node -> (slot of the output or None, offset), and the bytes of the arena."""
+    arena = _Region()
+    places: dict[Node, tuple[int | None, int]] = {}
+    for node in sorted(temps, key=lambda n: (-n.nbytes, -lives[n][1])):
+        room = -(-max(node.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        for region in (*hosts, arena):
+            at = region.find(node.nbytes, lives[node])
+            if at is not None:
+                insort(region.placed, (at, at + room, lives[node]), key=lambda p: p[0])
+                places[node] = region.slot, at
+                break
+    return places, max((end for _, end, _ in arena.placed), default=0)

@@ -4,7 +4,7 @@
  *     step    struct step, then `buffers` operands, `args` words, `patches` pairs (word, index into call)
  *     call    the arena's address, addresses of the buffers from outside, the bits of the parameters
  *
- * An operand v > 0 is the buffer call[v]; v <= 0 lies at the byte -v of the arena. */
+ * An operand v > 0 is the buffer call[v % 2^24], from its byte v / 2^24 on; v <= 0 lies at the byte -v of the arena. */
 
 #define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
 #define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
@@ -127,11 +127,18 @@ struct step {
     int64_t words[];
 };
 
+#define OFFSET_SHIFT 24
+
+static void *address(int64_t operand, const int64_t *call)
+{
+    int64_t buffer = operand & (((int64_t)1 << OFFSET_SHIFT) - 1);
+    return (void *)(intptr_t)(operand > 0 ? call[buffer] + (operand >> OFFSET_SHIFT) : call[0] - operand);
+}
+
 static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t *arg, int64_t threads, struct watch *w)
 {
     const int64_t *operand = s->words, *template = operand + s->buffers, *patch = template + s->args;
-    for (int64_t i = 0; i < s->buffers; i++)
-        buf[i] = (void *)(intptr_t)(operand[i] > 0 ? call[operand[i]] : call[0] - operand[i]);
+    for (int64_t i = 0; i < s->buffers; i++) buf[i] = address(operand[i], call);
     memcpy(arg, template, (size_t)s->args * sizeof *arg);
     for (int64_t i = 0; i < s->patches; i++) arg[patch[2 * i]] = call[patch[2 * i + 1]];
     struct job j = {.kernel = (kernel_fn)(intptr_t)s->kernel, .buf = buf, .arg = arg, .chunks = s->chunks,
