@@ -60,7 +60,9 @@ _LAZY = {
         "realize plan counters set_backend get_backend get_backend_name to_numpy to_backend backend devices"
         .split(), "graphc.api.session"),
     **dict.fromkeys("jit".split(), "graphc.jit"),
-    **dict.fromkeys("no_grad value_and_grad".split(), "graphc.grad"),
+    **dict.fromkeys(
+        "backward grad jvp no_grad stop_gradient value_and_grad vjp zero_grad".split(), "graphc.autodiff"),
+    **dict.fromkeys("checkpoint custom_vjp".split(), "graphc.custom_gradients"),
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphc.ir.node import Node, const_value, const_words, make
-from graphc.ir.ops import BUFFER, CONST, PARAM, POW
+from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW
 
 EXPONENTS = tuple(float(k) for k in range(-4, 9))
 
@@ -49,10 +49,18 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
         if device is None:
             device = node.device
         if node.value is not None:
-            number[node] = len(order)
+            number[node] = len(entries)
             order.append(node)
             entries.append((BUFFER, node.dtype, node.shape))
             leaves.append(node)
+            continue
+        if node.op is ALIAS:
+            src = node.srcs[0]
+            if src in number:
+                number[node] = number[src]
+                order.append(node)
+            else:
+                stack += (node, src)
             continue
         ids = []
         scalars = waiting = False
@@ -71,7 +79,7 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
             continue
         if scalars:
             _number_scalars(node, ids, params)
-        number[node] = len(order)
+        number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
     return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots)
@@ -102,6 +110,9 @@ def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]
         if node.value is not None:
             new[node] = make(BUFFER, node.dtype, node.shape, (), (len(leaves),), device=node.device)
             leaves.append(new[node])
+            continue
+        if node.op is ALIAS:
+            new[node] = new[node.srcs[0]]
             continue
         srcs = []
         for src in node.srcs:

@@ -200,6 +200,10 @@ class TracerError(GraphcError, TypeError):
     """A value was asked for while jit, grad or plan only records."""
 
 
+class GradientError(GraphcError, ValueError):
+    """A gradient that does not exist, or a variable used as a gradient forbids."""
+
+
 class BackendError(GraphcError, RuntimeError):
     """A backend that is unknown, absent, or lacks an op."""
 

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import math
 import operator
+import weakref
 
 import numpy as np
 
-from graphc.errors import DTypeError, ShapeError, TruthValueError
+from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
-from graphc.ir.node import Node, const_value
-from graphc.ir.ops import CONST, EXPAND, PERMUTE, RESHAPE, SLICE
+from graphc.ir.node import Node, const_value, untracked, variable
+from graphc.ir.ops import ALIAS, CONST, EXPAND, PERMUTE, RESHAPE, SLICE
 
-_VIEWS = frozenset((RESHAPE, PERMUTE, EXPAND, SLICE))
+_VIEWS = frozenset((ALIAS, RESHAPE, PERMUTE, EXPAND, SLICE))
+
+LEAF = 1    # the bit of Node.tracked for `requires_grad`; gc.grad and its relatives use the higher ones
+handles: weakref.WeakKeyDictionary[Node, weakref.ref] = weakref.WeakKeyDictionary()  # variable -> whose .grad it fills
 
 
 def host_view(node: Node) -> np.ndarray | None:
@@ -53,7 +57,8 @@ def host_view(node: Node) -> np.ndarray | None:
 class Tensor:
     """A lazy array: shape, dtype and how to compute it.
 
-    `Tensor(obj, dtype=None, device=None, copy=None)` is `graphc.asarray`.
+    `Tensor(obj, dtype=None, device=None, copy=None)` is `graphc.asarray`; requires_grad=True makes it a variable that
+    `backward` computes the gradient of.
 
     >>> import graphc as gc
     >>> t = gc.Tensor([1, 2, 3]) * 2
@@ -63,7 +68,7 @@ class Tensor:
     [2, 4, 6]
     """
 
-    __slots__ = ("node", "__weakref__")
+    __slots__ = ("node", "_grad", "__weakref__")
 
     node: Node
 
@@ -71,9 +76,11 @@ class Tensor:
     __array_priority__ = 1000
     __array_ufunc__ = None
 
-    def __init__(self, obj, dtype=None, device=None, copy=None):
+    def __init__(self, obj, dtype=None, device=None, copy=None, requires_grad=False):
         from graphc.api.creation import asarray
         self.node = asarray(obj, dtype=dtype, device=device, copy=copy).node
+        if requires_grad:
+            self.requires_grad = True
 
     # ---- what is known without computing
 
@@ -207,8 +214,73 @@ class Tensor:
         """
         from graphc.api.record import as_tensor, cast, expand_to
         value = cast(as_tensor(value, like=self), self.dtype)
-        self.node = expand_to(value, self.shape, "assign").node
+        self.rebind(expand_to(value, self.shape, "assign").node)
         return self
+
+    def rebind(self, node: Node) -> None:
+        """Let this handle stand for another node of its shape and dtype. A variable stays one."""
+        if self.is_variable:
+            if node.tracked & LEAF:
+                raise GradientError("a tensor that requires a gradient is changed in place by values that depend on "
+                                    "such a tensor", op="assign", fix="do it in `with gc.no_grad():`")
+            self.node = node
+            self.requires_grad = True
+        else:
+            self.node = node
+
+    # ---- gradients
+
+    @property
+    def is_variable(self) -> bool:
+        """Is this a tensor that was told `requires_grad = True`, and so has a `.grad` of its own?"""
+        return bool(self.node.tracked & LEAF) and self.node in handles
+
+    @property
+    def requires_grad(self) -> bool:
+        """Does `backward` reach a variable from here? Set it to make this tensor a variable, or no longer one."""
+        return bool(self.node.tracked)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not wanted:
+            self.node = untracked(self.node, LEAF)
+        elif not self.node.tracked & LEAF:
+            if self.node.dtype.kind not in "fc":
+                raise DTypeError(f"a {self.dtype} tensor has no gradient", op="requires_grad",
+                                 fix="use a floating-point or complex dtype")
+            self.node = variable(self.node, LEAF)
+            handles[self.node] = weakref.ref(self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad`, as PyTorch spells it. Returns the tensor itself."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What `backward` has added up for this variable; None before."""
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        self._grad = value
+
+    def backward(self, gradient=None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+        """See `graphc.backward`."""
+        import graphc
+        graphc.backward(self, gradient, retain_graph, create_graph)
+
+    def detach(self) -> Tensor:
+        """The same values without their history: no gradient passes.
+
+        >>> import graphc as gc
+        >>> x = gc.Tensor([2.0, 3.0], requires_grad=True)
+        >>> (x * x.detach()).sum().backward()
+        >>> x.grad.tolist()
+        [2.0, 3.0]
+        """
+        from graphc.api.record import wrap
+        return wrap(untracked(self.node))
 
     def to(self, device: str) -> Tensor:
         """This tensor on another device; itself where it is there already."""

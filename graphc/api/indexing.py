@@ -354,7 +354,7 @@ def setitem(x: Tensor, key, value) -> None:
     >>> x.tolist(), y.tolist()
     ([0.0, 5.0, 5.0, 0.0], [1.0, 1.0, 1.0, 1.0])
     """
-    x.node = _masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node
+    x.rebind(_masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node)
 
 
 def _is_mask(key, x: Tensor) -> bool:
@@ -456,7 +456,7 @@ def put(x: Tensor, indices, values, /) -> None:
     values = reshape_to(values, (values.size,))
     if values.size != index.size:
         values = take_checked(values, as_tensor(np.arange(index.size) % max(values.size, 1)), 0)
-    x.node = reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape).node
+    x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape).node)
 
 
 def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
@@ -470,7 +470,7 @@ def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
     axis = normalize_axis(axis, x.ndim, "put_along_axis")
     position = _along(x, indices, axis, "put_along_axis")
     values = reshape_to(_fitted(_value(x, values), position.shape), (position.size,))
-    x.node = reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape).node
+    x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape).node)
 
 
 # ------------------------------------------------------------------------------------------------- x.at[...].add(...)
@@ -509,7 +509,7 @@ class At:
 def _ufunc_at(update):
     def at(x: Tensor, indices, values, /) -> None:
         """As NumPy's ufunc.at: unbuffered, so that a repeated index counts each time. The handle x is rebound."""
-        x.node = update(At(x, indices), values).node
+        x.rebind(update(At(x, indices), values).node)
     return at
 
 

@@ -17,11 +17,12 @@ import numpy as np
 from graphc import driver
 from graphc.config import settings
 from graphc.errors import GraphcError
-from graphc.ir.node import Node, topological
+from graphc.ir.node import Node, topological, untracked
 from graphc.ir.node import _table as interned
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.runtime import memory
 from graphc.runtime.buffers import pool
+from graphc.tensor import Tensor
 
 SHORTEST = 16           # recording looks at the setting only beyond this depth; a smaller limit counts as this one
 MOST_NODES = 10_000
@@ -30,18 +31,32 @@ LEAST_BYTES = 64 << 20  # what leaves may hold on any machine
 
 class _State(threading.local):
     paused = 0
+    no_grad = 0
 
 
 class _Alarm:
-    """The counts at which it is time to look again; cheap to compare with, and moved on after each look."""
+    """The counts at which it is time to look again; cheap to compare with, and moved on after each look.
 
-    __slots__ = ("nodes", "bytes")
+    While some thread is inside `no_grad`, `nodes` is below all counts, so that `check` sees every new tensor.
+    """
+
+    __slots__ = ("nodes", "most", "bytes", "watchers")
 
     def __init__(self) -> None:
-        self.nodes, self.bytes = MOST_NODES, LEAST_BYTES
+        self.nodes = self.most = MOST_NODES
+        self.bytes, self.watchers = LEAST_BYTES, 0
+
+    def watch(self, change: int) -> None:
+        self.watchers += change
+        self.nodes = -1 if self.watchers else self.most
+
+    def move(self, most: int) -> None:
+        self.most = most
+        self.watch(0)
 
 
 _state = _State()
+_watching = threading.Lock()
 alarm = _Alarm()
 
 
@@ -55,17 +70,46 @@ def unlimited() -> Iterator[None]:
         _state.paused -= 1
 
 
-def check(node: Node) -> None:
-    """Realize what waits if it has become too much. Recording calls it for each node that is deep, or one too many."""
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Record without history: no gradient passes through what is computed inside, in this thread. Also a decorator.
+
+    >>> import graphc as gc
+    >>> w = gc.Tensor([1.0, 2.0], requires_grad=True)
+    >>> with gc.no_grad():
+    ...     w -= 0.5
+    >>> w.tolist(), w.requires_grad
+    ([0.5, 1.5], True)
+    """
+    _state.no_grad += 1
+    with _watching:
+        alarm.watch(1)
+    try:
+        yield
+    finally:
+        _state.no_grad -= 1
+        with _watching:
+            alarm.watch(-1)
+
+
+def check(tensor: Tensor) -> None:
+    """Cut a new tensor off its history inside `no_grad`, and realize what waits if it has become too much.
+
+    Recording calls this for each node that is deep, or one too many.
+    """
+    if _state.no_grad:
+        tensor.node = untracked(tensor.node)
+    node = tensor.node
     limit = settings.lazy_limit
     if not limit or _state.paused:
         return
     if node.depth >= limit:
         _realize(_ends(node, limit // 2))
         driver.realize([node])      # what is wrong with this one is reported here
-    elif len(interned) > alarm.nodes:
+    elif len(interned) > alarm.most:
         _realize(_ends(node, 1))
-        alarm.nodes = max(MOST_NODES, 2 * len(interned))    # what remains is read by others, or constant
+        with _watching:
+            alarm.move(max(MOST_NODES, 2 * len(interned)))  # what remains is read by others, or constant
     elif pool.in_use > alarm.bytes:
         check_leaves(node)
 

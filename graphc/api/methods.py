@@ -80,7 +80,7 @@ def _in_place(function: Callable, symbol: str) -> Callable:
         if result.dtype is not self.dtype and not can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"the result is {result.dtype}, which can't be stored as {self.dtype}", op=symbol,
                              fix=f"write x = x {symbol[:-1]} y")
-        self.node = cast(result, self.dtype).node
+        self.rebind(cast(result, self.dtype).node)
         return self
     return method
 

@@ -35,7 +35,7 @@ def wrap(node: Node) -> Tensor:
     tensor = _blank(Tensor)
     tensor.node = node
     if node.depth >= SHORTEST or len(interned) > alarm.nodes:
-        check(node)
+        check(tensor)
     return tensor
 
 
@@ -200,7 +200,7 @@ def binary(op: Op, a, b, name: str) -> Tensor:
     tensor = _blank(Tensor)  # as `wrap`, without its call
     tensor.node = node = make(op, result, shape, (na, nb), (), device=device, site=user_site(2))
     if node.depth >= SHORTEST or len(interned) > alarm.nodes:
-        check(node)
+        check(tensor)
     return tensor
 
 

@@ -5,7 +5,8 @@ building the same expression twice gives the same object, so common subexpressio
 `is` is equality. A node never changes, with one exception: `fulfil` puts a computed buffer into `value`, after which
 the node is a leaf and forgets how it was made.
 
-Three slots are outside the key: `value`, `site` (where the user wrote it) and `depth` (the longest way to a leaf).
+Four slots are outside the key: `value`, `site` (where the user wrote it), `depth` (the longest way to a leaf) and
+`tracked` (whether a gradient may ask how it was made).
 """
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from math import prod
 import numpy as np
 
 from graphc.ir.dtype import DType
-from graphc.ir.ops import BUFFER, CONST, Op
+from graphc.ir.ops import ALIAS, BUFFER, CONST, Op
 
 
 class Node:
-    __slots__ = ("op", "dtype", "shape", "srcs", "attrs", "device", "value", "site", "depth", "__weakref__")
+    __slots__ = ("op", "dtype", "shape", "srcs", "attrs", "device", "value", "site", "depth", "tracked", "__weakref__")
 
     op: Op
     dtype: DType                # a tuple of dtypes for a multi-output op, read through GET
@@ -32,6 +33,7 @@ class Node:
     value: object | None        # the runtime's buffer, once computed: always contiguous
     site: object | None         # errors.Site of the user's call
     depth: int
+    tracked: int                # a bit for each level of differentiation with a variable under this node
 
     @property
     def size(self) -> int:
@@ -45,11 +47,11 @@ class Node:
         what = f"{self.op.name}{list(self.attrs) if self.attrs else ''}"
         return f"<{what} {self.dtype}{list(self.shape)} of {len(self.srcs)}>"
 
-    def fulfil(self, value: object, keep_srcs: bool = False) -> None:
-        """Record the computed buffer. The node becomes a leaf and lets go of its sources."""
+    def fulfil(self, value: object) -> None:
+        """Record the computed buffer. The node becomes a leaf; its sources it keeps only for gradients."""
         self.value = value
         self.depth = 0
-        if not keep_srcs:
+        if not self.tracked:
             _table.pop((self.op, self.dtype, self.shape, self.srcs, self.attrs, self.device), None)
             self.op, self.srcs, self.attrs = BUFFER, (), ()
 
@@ -99,11 +101,13 @@ def _new(op, dtype, shape, srcs, attrs, device, site) -> Node:
     node = Node()
     node.op, node.dtype, node.shape, node.srcs, node.attrs = op, dtype, shape, srcs, attrs
     node.device, node.value, node.site = device, None, site
-    depth = 0
+    depth = tracked = 0
     for src in srcs:
         if src.depth >= depth:
             depth = src.depth + 1
-    node.depth = depth
+        if src.tracked:
+            tracked |= src.tracked
+    node.depth, node.tracked = depth, tracked
     return node
 
 
@@ -112,6 +116,25 @@ def buffer(dtype: DType, shape: tuple[int, ...], value: object, device: str, sit
     node = _new(BUFFER, dtype, shape, (), (), device, site)
     node.value = value
     return node
+
+
+def variable(node: Node, bit: int) -> Node:
+    """The same value as a node of its own, which the gradients of this bit end at."""
+    if node.value is not None and not node.tracked:
+        found = buffer(node.dtype, node.shape, node.value, node.device, node.site)
+    else:
+        found = _new(ALIAS, node.dtype, node.shape, (node,), (), node.device, node.site)
+    found.tracked |= bit
+    return found
+
+
+def untracked(node: Node, bits: int = -1) -> Node:
+    """The same value, which the gradients of these bits do not pass."""
+    if not node.tracked & bits:
+        return node
+    found = make(ALIAS, node.dtype, node.shape, (node,), (bits,), device=node.device, site=node.site)
+    found.tracked = node.tracked & ~bits
+    return found
 
 
 _consts: dict[tuple, Node] = {}

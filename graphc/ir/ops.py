@@ -2,8 +2,9 @@
 
 A row gives the op's name, its number of sources (-1: any), its kind, the rule for the dtype of the result, its
 meaning in NumPy (the reference that every backend is held against), its C spelling, what it costs beside an addition,
-and the domain from which tests draw its arguments. Composites (softmax, var, gelu, roll, ...) are Python over these
-primitives and live in graphc/api. A dialect that spells an op otherwise says so in its own dialect.toml.
+the domain from which tests draw its arguments, and its gradient (`ir/derivatives.py` says how a rule is called).
+Composites (softmax, var, gelu, roll, ...) are Python over these primitives and live in graphc/api. A dialect that
+spells an op otherwise says so in its own dialect.toml.
 
 Elementwise operations broadcast as in NumPy. The front end has promoted the sources to one dtype beforehand, with an
 explicit cast.
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from graphc.ir import derivatives as d
 from graphc.ir import meaning
 
 # Kinds. Passes ask for the kind or a trait, never for a list of ops.
@@ -46,6 +48,7 @@ class Op:
     domain: str = "any"                  # any | positive | unit (-1..1) | nonzero | small | index | bool | shift
     dtypes: str = "biufc"                # kinds that it accepts
     traits: frozenset = field(default_factory=frozenset)  # commutative, associative, idempotent, involution
+    grad: Callable | None = None         # (gc, g, y, *srcs) -> gradients of the sources; None: piecewise constant
 
     def __repr__(self) -> str:
         return self.name
@@ -115,19 +118,20 @@ IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, 
             numpy=lambda attrs, dtype, shape: np.arange(shape[0]).astype(dtype.numpy))
 
 # ---- elementwise, one source
-NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc")
+NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc",
+             grad=lambda gc, g, y, x: (-g,))
 ABS = _unary("abs", np.abs, {"u": "{0}", "i": "gc_abs_{t}({0})", "f": "gc_fabs_{t}({0})", "c": "gc_cabs_{t}({0})"},
-             "idempotent", result=_real, dtypes="iufc")
+             "idempotent", result=_real, dtypes="iufc", grad=d.magnitude)
 SIGN = _unary("sign", lambda x: np.sign(x) + np.zeros((), x.dtype),   # 0.0 for -0.0, of bfloat16 too
               {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"}, "idempotent",
-              dtypes="iufc", cost=2)
+              dtypes="iufc", cost=2, grad=d.sign)
 SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})"}, dtypes="fc", domain="positive",
-              cost=6)
+              cost=6, grad=lambda gc, g, y, x: (g / (2 * d.conj(y)),))
 
 
-def _math(name, f, domain="any", dtypes="fc", cost=12):
+def _math(name, f, domain="any", dtypes="fc", cost=12, grad=None):
     return _unary(name, f, {"f": f"gc_{name}_{{t}}({{0}})", "c": f"gc_c{name}_{{t}}({{0}})"},
-                  dtypes=dtypes, domain=domain, cost=cost)
+                  dtypes=dtypes, domain=domain, cost=cost, grad=grad)
 
 
 def _erf(x):
@@ -135,26 +139,26 @@ def _erf(x):
     return erf(x) if x.dtype in (np.float32, np.float64) else erf(x.astype(np.float32)).astype(x.dtype)
 
 
-EXP = _math("exp", np.exp, "small")
-EXP2 = _math("exp2", np.exp2, "small", dtypes="f")
-EXPM1 = _math("expm1", np.expm1, "small")
-LOG = _math("log", np.log, "positive")
-LOG2 = _math("log2", np.log2, "positive")
-LOG10 = _math("log10", np.log10, "positive")
-LOG1P = _math("log1p", np.log1p, "positive")
-SIN = _math("sin", np.sin)
-COS = _math("cos", np.cos)
-TAN = _math("tan", np.tan)
-ASIN = _math("asin", np.arcsin, "unit")
-ACOS = _math("acos", np.arccos, "unit")
-ATAN = _math("atan", np.arctan)
-SINH = _math("sinh", np.sinh, "small")
-COSH = _math("cosh", np.cosh, "small")
-TANH = _math("tanh", np.tanh, "small")
-ASINH = _math("asinh", np.arcsinh)
-ACOSH = _math("acosh", np.arccosh, "positive")
-ATANH = _math("atanh", np.arctanh, "unit")
-ERF = _math("erf", _erf, "small", dtypes="f")
+EXP = _math("exp", np.exp, "small", grad=lambda gc, g, y, x: (g * d.conj(y),))
+EXP2 = _math("exp2", np.exp2, "small", dtypes="f", grad=d.exp2)
+EXPM1 = _math("expm1", np.expm1, "small", grad=lambda gc, g, y, x: (g * d.conj(y + 1),))
+LOG = _math("log", np.log, "positive", grad=lambda gc, g, y, x: (g / d.conj(x),))
+LOG2 = _math("log2", np.log2, "positive", grad=d.logarithm(2))
+LOG10 = _math("log10", np.log10, "positive", grad=d.logarithm(10))
+LOG1P = _math("log1p", np.log1p, "positive", grad=lambda gc, g, y, x: (g / d.conj(1 + x),))
+SIN = _math("sin", np.sin, grad=lambda gc, g, y, x: (g * d.conj(gc.cos(x)),))
+COS = _math("cos", np.cos, grad=lambda gc, g, y, x: (-g * d.conj(gc.sin(x)),))
+TAN = _math("tan", np.tan, grad=lambda gc, g, y, x: (g * d.conj(1 + y * y),))
+ASIN = _math("asin", np.arcsin, "unit", grad=lambda gc, g, y, x: (g / d.conj(gc.sqrt(1 - x * x)),))
+ACOS = _math("acos", np.arccos, "unit", grad=lambda gc, g, y, x: (-g / d.conj(gc.sqrt(1 - x * x)),))
+ATAN = _math("atan", np.arctan, grad=lambda gc, g, y, x: (g / d.conj(1 + x * x),))
+SINH = _math("sinh", np.sinh, "small", grad=lambda gc, g, y, x: (g * d.conj(gc.cosh(x)),))
+COSH = _math("cosh", np.cosh, "small", grad=lambda gc, g, y, x: (g * d.conj(gc.sinh(x)),))
+TANH = _math("tanh", np.tanh, "small", grad=lambda gc, g, y, x: (g * d.conj(1 - y * y),))
+ASINH = _math("asinh", np.arcsinh, grad=lambda gc, g, y, x: (g / d.conj(gc.sqrt(1 + x * x)),))
+ACOSH = _math("acosh", np.arccosh, "positive", grad=d.acosh)
+ATANH = _math("atanh", np.arctanh, "unit", grad=lambda gc, g, y, x: (g / d.conj(1 - x * x),))
+ERF = _math("erf", _erf, "small", dtypes="f", grad=d.erf)
 FLOOR = _unary("floor", np.floor, "gc_floor_{t}({0})", "idempotent", dtypes="f")
 CEIL = _unary("ceil", np.ceil, "gc_ceil_{t}({0})", "idempotent", dtypes="f")
 TRUNC = _unary("trunc", np.trunc, "gc_trunc_{t}({0})", "idempotent", dtypes="f")
@@ -162,38 +166,46 @@ ROUND = _unary("round", np.rint, "gc_rint_{t}({0})", "idempotent", dtypes="f")  
 ISNAN = _unary("isnan", np.isnan, {"f": "{0} != {0}", "c": "gc_cisnan_{s}({0})"}, result=_bool, dtypes="fc")
 SIGNBIT = _unary("signbit", np.signbit, "gc_signbit_{s}({0})", result=_bool, dtypes="f")
 INVERT = _unary("invert", np.invert, {"b": "!{0}", "iu": "({t})~{0}"}, "involution", dtypes="biu")
-REAL = _unary("real", np.real, "gc_real_{s}({0})", result=_real, dtypes="c")
-IMAG = _unary("imag", np.imag, "gc_imag_{s}({0})", result=_real, dtypes="c")
-CONJ = _unary("conj", np.conj, "gc_conj_{t}({0})", "involution", dtypes="c")
+REAL = _unary("real", np.real, "gc_real_{s}({0})", result=_real, dtypes="c", grad=lambda gc, g, y, x: (g,))
+IMAG = _unary("imag", np.imag, "gc_imag_{s}({0})", result=_real, dtypes="c",
+              grad=lambda gc, g, y, x: (gc.make_complex(gc.zeros_like(g), g),))
+CONJ = _unary("conj", np.conj, "gc_conj_{t}({0})", "involution", dtypes="c", grad=lambda gc, g, y, x: (gc.conj(g),))
 # Conversion as NumPy's astype. Rendered by the dialect (float to integer saturates nowhere, as in C).
-CAST = _row("cast", 1, ELEMENTWISE, None, meaning.cast, "gc_cast")
+CAST = _row("cast", 1, ELEMENTWISE, None, meaning.cast, "gc_cast", grad=d.cast)
 BITCAST = _row("bitcast", 1, ELEMENTWISE, None, meaning.bitcast, "gc_bitcast")
-# An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it. attrs: (id,)
-FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.positive), "{0}")
+# The same values as another node, for gradients: a variable of its own; with attrs (bits,), a value that the gradients
+# of these `tracked` bits do not pass; with a second source, the value of the first whose gradient goes to the second.
+# It is no part of a canonical graph: its readers read its first source.
+ALIAS = _row("alias", -1, OTHER, _same, lambda attrs, dtype, shape, x, *_: x)
+# An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it.
+FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.positive), "{0}", grad=lambda gc, g, y, x: (g,))
 # attrs: (n,): wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with the user's line).
 CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "gc_check_index", dtypes="iu",
                    domain="index", cost=2)
 
 # ---- elementwise, two sources of one dtype
-ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative")
-SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc")
+ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative", grad=lambda gc, g, y, a, b: (g, g))
+SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc", grad=lambda gc, g, y, a, b: (g, -g))
 MUL = _binary("mul", np.multiply, {"b": "{0} & {1}", "iu": _wrapping("*")["iu"], "f": "{0} * {1}",
-                                   "c": "gc_cmul_{t}({0}, {1})"}, "commutative")
-DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}, dtypes="fc", domain="nonzero", cost=4)
+                                   "c": "gc_cmul_{t}({0}, {1})"}, "commutative",
+                                   grad=lambda gc, g, y, a, b: (g * d.conj(b), g * d.conj(a)))
+DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}, dtypes="fc", domain="nonzero", cost=4,
+              grad=d.divide)
 FLOORDIV = _binary("floordiv", np.floor_divide, "gc_floordiv_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
-REMAINDER = _binary("remainder", np.remainder, "gc_remainder_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
-FMOD = _binary("fmod", np.fmod, "gc_fmod_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
+REMAINDER = _binary("remainder", np.remainder, "gc_remainder_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8,
+                    grad=d.remainder)
+FMOD = _binary("fmod", np.fmod, "gc_fmod_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8, grad=d.fmod)
 POW = _row("pow", 2, ELEMENTWISE, _same, meaning.power,
            {"iu": "gc_ipow_{t}({0}, {1})", "f": "gc_pow_{t}({0}, {1})", "c": "gc_cpow_{t}({0}, {1})"},
-           dtypes="iufc", domain="positive", cost=24)
-ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16)
-HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12)
+           dtypes="iufc", domain="positive", cost=24, grad=d.power)
+ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16, grad=d.atan2)
+HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12, grad=d.hypot)
 # NaN in either operand gives NaN, as in NumPy.
 MAXIMUM = _binary("maximum", np.maximum, {"b": "{0} | {1}", "iu": "{0} > {1} ? {0} : {1}", "f": "gc_max_{t}({0}, {1})"},
-                  "commutative", "associative", "idempotent", dtypes="biuf")
+                  "commutative", "associative", "idempotent", dtypes="biuf", grad=d.maximum)
 MINIMUM = _binary("minimum", np.minimum, {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
-                  "commutative", "associative", "idempotent", dtypes="biuf")
-COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f")
+                  "commutative", "associative", "idempotent", dtypes="biuf", grad=d.minimum)
+COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f", grad=d.copysign)
 NEXTAFTER = _binary("nextafter", np.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12)
 EQ = _binary("eq", np.equal, {"biuf": "{0} == {1}", "c": "gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
 NE = _binary("ne", np.not_equal, {"biuf": "{0} != {1}", "c": "!gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
@@ -205,54 +217,59 @@ XOR = _binary("xor", np.bitwise_xor, "({t})({0} ^ {1})", "commutative", "associa
 SHL = _binary("shl", np.left_shift, "gc_shl_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
 SHR = _binary("shr", np.right_shift, "gc_shr_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
 # Real and imaginary part.
-COMPLEX = _row("complex", 2, ELEMENTWISE, None, meaning.make_complex, "gc_complex_{t}({0}, {1})", dtypes="f")
+COMPLEX = _row("complex", 2, ELEMENTWISE, None, meaning.make_complex, "gc_complex_{t}({0}, {1})", dtypes="f",
+               grad=d.make_complex)
 # (key, counter), both uint64, to 64 random bits: Threefry 2x32, 20 rounds (Salmon et al., SC 2011).
 THREEFRY = _row("threefry", 2, ELEMENTWISE, _same, meaning.threefry, "gc_threefry({0}, {1})", dtypes="u", cost=60)
 
 # ---- elementwise, three sources: condition (bool), then two of one dtype
-WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2}")
+WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2}", grad=d.where)
 
 # ---- movement: attrs say which source element each output element is
-RESHAPE = _row("reshape", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.reshape(shape))
-PERMUTE = _row("permute", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.transpose(attrs[0]))      # (axes,)
-EXPAND = _row("expand", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: np.broadcast_to(x, shape))
+RESHAPE = _row("reshape", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.reshape(shape), grad=d.reshape)
+PERMUTE = _row("permute", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: x.transpose(attrs[0]),
+               grad=d.permute)      # (axes,)
+EXPAND = _row("expand", 1, MOVEMENT, _same, lambda attrs, dtype, shape, x: np.broadcast_to(x, shape), grad=d.expand)
 # (starts, steps): out[i] = x[start + i * step], step may be negative
-SLICE = _row("slice", 1, MOVEMENT, _same, meaning.strided_slice)
+SLICE = _row("slice", 1, MOVEMENT, _same, meaning.strided_slice, grad=d.region_of)
 # (befores, fill bytes): out[i] = x[i - before] inside, else the fill
-PAD = _row("pad", 1, MOVEMENT, _same, meaning.pad)
+PAD = _row("pad", 1, MOVEMENT, _same, meaning.pad, grad=d.pad)
 CONCAT = _row("concat", -1, MOVEMENT, _same,     # (axis,)
-              lambda attrs, dtype, shape, *xs: np.concatenate(xs, attrs[0]))
+              lambda attrs, dtype, shape, *xs: np.concatenate(xs, attrs[0]), grad=d.concat)
 # (axis, stride, dilation): axis of n becomes (count, size) at its place:
 # out[.., i, j, ..] = x[.., i*stride+j*dilation, ..]
-WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window)
+WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window, grad=d.window)
 
 # ---- reductions: attrs (axis, order): one axis is removed. The order "inner" or "outer" names the tree of
 # docs/numerics.md and is decided when the op is recorded: inner if it is the last axis.
-SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), "add")
-PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), "mul")
-MAX = _row("max", 1, REDUCE, _same, meaning.reduction(np.maximum), "maximum", dtypes="biuf")
-MIN = _row("min", 1, REDUCE, _same, meaning.reduction(np.minimum), "minimum", dtypes="biuf")
+SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), "add", grad=d.total)
+PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), "mul", grad=d.product)
+MAX = _row("max", 1, REDUCE, _same, meaning.reduction(np.maximum), "maximum", dtypes="biuf", grad=d.extremum)
+MIN = _row("min", 1, REDUCE, _same, meaning.reduction(np.minimum), "minimum", dtypes="biuf", grad=d.extremum)
 # Sum of squared deviations from the mean, by Chan's merge (Chan, Golub & LeVeque 1983).
-M2 = _row("m2", 1, REDUCE, _same, meaning.m2, "m2", dtypes="f")
+M2 = _row("m2", 1, REDUCE, _same, meaning.m2, "m2", dtypes="f", grad=d.squared_deviations)
 
 # ---- scans along one axis in rising order: attrs (axis,)
-CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), "add")
-CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul")
+CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), "add", grad=d.cumulative_sum)
+CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul", grad=d.cumulative_prod)
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
-DOT = _row("dot", 2, CONTRACT, _same, meaning.dot)
+DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot)
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
-TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]))
+TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]), grad=d.take)
 # the same with the index's other axes those of the source: numpy.take_along_axis
-TAKE_ALONG = _row("take_along", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take_along_axis(x, i, attrs[0]))
+TAKE_ALONG = _row("take_along", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take_along_axis(x, i, attrs[0]),
+                  grad=d.take_along)
 # (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
-UPDATE = _row("update", 2, SCATTER, _same, meaning.update)
+UPDATE = _row("update", 2, SCATTER, _same, meaning.update, grad=d.update)
 # (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on
 # axis 0
-SCATTER_ROWS = _row("scatter", 3, SCATTER, _same, meaning.scatter)
+SCATTER_ROWS = _row("scatter", 3, SCATTER, _same, meaning.scatter, grad=d.scatter_rows)
 
 # ---- several results
+# A function with its own gradient, attrs (rule,): only the way of the gradient, never computed.
+CUSTOM = _row("custom", -1, OTHER, None, grad=lambda gc, gs, ys, *srcs: ys[0].node.srcs[0].attrs[0](gs))
 # attrs (routine, arguments): dtype and shape are tuples
-LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library)
+LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library, grad=d.library)
 GET = _row("get", 1, OTHER, None, meaning.get)  # attrs (i,): result i of a multi-output node
