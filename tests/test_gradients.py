@@ -144,12 +144,15 @@ COMPLEX |= {"mul": (lambda a, b: a * b, complexes(4), complexes(4, seed=1)),
             "mixed": (lambda a, b: a * b, normal(4), complexes(4, seed=1))}
 MOVEMENT = {
     "reshape": (lambda x: x.reshape(6, 2), normal(3, 4)), "permute": (lambda x: x.permute(2, 0, 1), normal(2, 3, 4)),
-    "expand": (lambda x: gc.broadcast_to(x, (5, 3, 4)), normal(3, 1)), "flip": (lambda x: gc.flip(x, axis=1), normal(3, 4)),
+    "expand": (lambda x: gc.broadcast_to(x, (5, 3, 4)), normal(3, 1)),
+    "flip": (lambda x: gc.flip(x, axis=1), normal(3, 4)),
     "slice": (lambda x: x[1:, ::2], normal(3, 5)), "negative steps": (lambda x: x[::-2, 4:0:-3], normal(5, 6)),
-    "pad": (lambda x: gc.pad(x, ((1, 2), (0, 3))), normal(3, 4)), "reflect": (lambda x: gc.pad(x, 2, "reflect"), normal(4, 5)),
+    "pad": (lambda x: gc.pad(x, ((1, 2), (0, 3))), normal(3, 4)),
+    "reflect": (lambda x: gc.pad(x, 2, "reflect"), normal(4, 5)),
     "concat": (lambda a, b: gc.concat([a, b, a], axis=1), normal(3, 2), normal(3, 4)),
     "stack": (lambda a, b: gc.stack([a, b], axis=1), normal(3, 2), normal(3, 2, seed=1)),
-    "roll": (lambda x: gc.roll(x, 2, axis=0), normal(5, 2)), "repeat": (lambda x: gc.repeat(x, 3, axis=0), normal(4, 2)),
+    "roll": (lambda x: gc.roll(x, 2, axis=0), normal(5, 2)),
+    "repeat": (lambda x: gc.repeat(x, 3, axis=0), normal(4, 2)),
     "tile": (lambda x: gc.tile(x, (2, 3)), normal(2, 3)), "split": (lambda x: gc.split(x, 3), normal(6, 2)),
     "overlapping slices": (lambda x: (x[:4] * x[1:5], x[2:]), normal(6)), "tril": (gc.tril, normal(4, 4)),
     "windows": (lambda x: gc.sliding_window_view(x, 3), normal(7)),
@@ -162,8 +165,10 @@ REDUCTIONS = {
     for name, f in {"sum": gc.sum, "mean": gc.mean, "max": gc.max, "min": gc.min, "prod": gc.prod, "var": gc.var,
                     "std": gc.std, "logsumexp": gc.logsumexp}.items() for axis in (None, 0, 1, -1, (0, 2))}
 REDUCTIONS |= {
-    "prod with zeros": (gc.prod, np.array([2.0, 0.0, 3.0])), "prod with two zeros": (gc.prod, np.array([0.0, 2.0, 0.0])),
-    "cumsum": (lambda x: gc.cumsum(x, axis=1), normal(3, 4)), "cumprod": (lambda x: gc.cumprod(x, axis=0), normal(4, 3)),
+    "prod with zeros": (gc.prod, np.array([2.0, 0.0, 3.0])),
+    "prod with two zeros": (gc.prod, np.array([0.0, 2.0, 0.0])),
+    "cumsum": (lambda x: gc.cumsum(x, axis=1), normal(3, 4)),
+    "cumprod": (lambda x: gc.cumprod(x, axis=0), normal(4, 3)),
     "cumprod with zeros": (gc.cumprod, np.array([2.0, 0.0, 3.0, 0.0, 1.5])),
     "softmax": (lambda x: gc.softmax(x), normal(3, 5)), "log_softmax": (lambda x: gc.log_softmax(x), normal(3, 5)),
     "median": (lambda x: gc.median(x, axis=1), apart(3, 5)), "sort": (lambda x: gc.sort(x, axis=0), apart(5, 3)),
@@ -185,7 +190,8 @@ PRODUCTS = {
     "matmul": (lambda a, b: a @ b, normal(3, 4), normal(4, 2, seed=1)),
     "stacks": (lambda a, b: a @ b, normal(5, 3, 4), normal(4, 2, seed=1)),
     "shared stacks": (lambda a, b: a @ b, normal(2, 1, 3, 4), normal(5, 4, 2, seed=1)),
-    "vector": (lambda a, b: a @ b, normal(3, 4), normal(4, seed=1)), "inner": (lambda a, b: a @ b, normal(4), normal(4, seed=1)),
+    "vector": (lambda a, b: a @ b, normal(3, 4), normal(4, seed=1)),
+    "inner": (lambda a, b: a @ b, normal(4), normal(4, seed=1)),
     "einsum": (lambda a, b: gc.einsum("ijk,kl->lij", a, b), normal(2, 3, 4), normal(4, 2, seed=1)),
     "outer": (gc.linalg.outer, normal(3), normal(4)),
 }
@@ -199,7 +205,8 @@ LINALG = {
     "svdvals": (gc.linalg.svdvals, spread(4, 3)),
     "svd tall": (lambda a: [gc.abs(v) for v in gc.linalg.svd(a, full_matrices=False)], spread(4, 3)),
     "svd wide": (lambda a: [gc.abs(v) for v in gc.linalg.svd(a, full_matrices=False)], spread(3, 4)),
-    "qr tall": (lambda a: list(gc.linalg.qr(a)), spread(4, 3)), "qr wide": (lambda a: list(gc.linalg.qr(a)), spread(3, 5)),
+    "qr tall": (lambda a: list(gc.linalg.qr(a)), spread(4, 3)),
+    "qr wide": (lambda a: list(gc.linalg.qr(a)), spread(3, 5)),
     "pinv": (gc.linalg.pinv, spread(4, 3)),
     "complex inv": (gc.linalg.inv, complexes(3, 3)), "complex det": (gc.linalg.det, complexes(3, 3)),
     "complex slogdet": (lambda a: list(gc.linalg.slogdet(a)), complexes(3, 3)),
@@ -207,13 +214,16 @@ LINALG = {
     "complex svd": (lambda a: [gc.abs(v) for v in gc.linalg.svd(a, full_matrices=False)], complexes(4, 3)),
 }
 FFT = {
-    **{name: (lambda x, f=getattr(gc.fft, name), n=norm: f(x, norm=n), complexes(2, 5))
+    **{name: (lambda x, name=name, norm=norm: getattr(gc.fft, name)(x, norm=norm), complexes(2, 5))
        for name, norm in (("fft", "backward"), ("ifft", "ortho"), ("fftn", "forward"), ("hfft", "backward"))},
-    **{name: (lambda x, f=getattr(gc.fft, name), n=norm: f(x, norm=n), normal(3, 6))
+    **{name: (lambda x, name=name, norm=norm: getattr(gc.fft, name)(x, norm=norm), normal(3, 6))
        for name, norm in (("rfft", "ortho"), ("rfftn", "backward"), ("ihfft", "backward"))},
-    "irfft": (lambda x: gc.fft.irfft(x, n=7), complexes(2, 4)), "irfft even": (lambda x: gc.fft.irfft(x), complexes(2, 4)),
-    "irfftn": (lambda x: gc.fft.irfftn(x), complexes(3, 4)), "fft padded": (lambda x: gc.fft.fft(x, n=8), complexes(2, 5)),
-    "fft cut": (lambda x: gc.fft.fft(x, n=3), complexes(2, 5)), "rfft cut": (lambda x: gc.fft.rfft(x, n=4), normal(2, 6)),
+    "irfft": (lambda x: gc.fft.irfft(x, n=7), complexes(2, 4)),
+    "irfft even": (lambda x: gc.fft.irfft(x), complexes(2, 4)),
+    "irfftn": (lambda x: gc.fft.irfftn(x), complexes(3, 4)),
+    "fft padded": (lambda x: gc.fft.fft(x, n=8), complexes(2, 5)),
+    "fft cut": (lambda x: gc.fft.fft(x, n=3), complexes(2, 5)),
+    "rfft cut": (lambda x: gc.fft.rfft(x, n=4), normal(2, 6)),
 }
 CASES = {f"{family} {name}": case for family, cases in (
     ("real", ELEMENTWISE), ("complex", COMPLEX), ("movement", MOVEMENT), ("reduction", REDUCTIONS), ("gather", GATHERS),

@@ -1,0 +1,202 @@
+"""grad and its relatives as a user meets them: variables, history, nesting, own rules, errors."""
+from __future__ import annotations
+
+import gc as garbage
+import weakref
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.errors import DTypeError, GradientError, ShapeError
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    with gc.backend("reference"):
+        yield
+
+
+def variable(*values: float) -> gc.Tensor:
+    return gc.Tensor(list(values), requires_grad=True)
+
+
+def test_backward_adds_up_until_zero_grad():
+    w = variable(1.0, 2.0)
+    for _ in range(2):
+        (w * w).sum().backward()
+    assert w.grad.tolist() == [4.0, 8.0]
+    gc.zero_grad([w])
+    assert w.grad is None
+    (w * 3).sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_value_read_in_between_keeps_its_history():
+    w = variable(1.0, 2.0)
+    y = w * w
+    loss = (y * 3).sum()
+    assert float(loss) == 15.0 and y.tolist() == [1.0, 4.0]
+    loss.backward()
+    loss.backward()
+    assert w.grad.tolist() == [12.0, 24.0]
+
+
+def test_history_goes_with_its_tensors():
+    w = variable(1.0, 2.0)
+    y = (w * w).realize()
+    kept = weakref.ref(y.node)
+    loss = (y * y).sum().realize()
+    del y
+    assert kept() is not None
+    loss.backward()
+    w.grad.realize()
+    del loss
+    garbage.collect()
+    assert kept() is None, "a gradient must not keep the forward pass"
+
+
+def test_one_node_in_two_variables():
+    zeros = gc.zeros(2)
+    a, b = (gc.Tensor(zeros, requires_grad=True) for _ in range(2))
+    (a * 2 + b * 3).sum().backward()
+    assert a.grad.tolist() == [2.0, 2.0] and b.grad.tolist() == [3.0, 3.0]
+    x = gc.asarray([1.0])
+    assert [g.item() for g in gc.grad(lambda p, q: (p * 2 + q * 3).sum(), (0, 1))(x, x)] == [2.0, 3.0]
+
+
+def test_a_step_keeps_the_variable():
+    w = variable(1.0, 2.0)
+    for _ in range(3):
+        gc.zero_grad([w])
+        (w * w).sum().backward()
+        with gc.no_grad():
+            w -= 0.25 * w.grad
+        assert w.requires_grad and w.is_variable
+    assert w.tolist() == [0.125, 0.25]
+    with pytest.raises(GradientError, match="no_grad"):
+        w *= w
+    with pytest.raises(GradientError, match="changed in place"):
+        w[0] = w[1]
+
+
+def test_no_grad_and_detach_cut():
+    w = variable(2.0)
+    with gc.no_grad():
+        y = w * 3
+    assert not y.requires_grad and (w * 3).requires_grad
+    (w * w.detach()).sum().backward()
+    assert w.grad.item() == 2.0
+    assert gc.grad(lambda x: x * gc.stop_gradient(x))(3.0).item() == 3.0
+
+    @gc.no_grad()
+    def f():
+        return w * 5
+
+    assert not f().requires_grad
+
+
+def test_nesting():
+    def f(x):
+        return x ** 4
+
+    assert gc.grad(gc.grad(gc.grad(f)))(2.0).item() == 48.0
+    assert gc.grad(lambda x: x * gc.grad(lambda y: x * y * y)(3.0))(2.0).item() == 24.0
+    w = variable(2.0)
+    gc.grad(lambda x: (w * x * x).sum())(3.0).backward()        # d/dw of 2 w x
+    assert w.grad.item() == 6.0
+
+
+def test_hessian_vector_product_and_reused_pullbacks():
+    x = gc.asarray([1.0, 2.0, 3.0])
+    y, pull = gc.vjp(lambda x: x ** 3, x)
+    assert y.tolist() == [1.0, 8.0, 27.0]
+    for k in (1.0, 2.0):
+        assert pull(gc.full((3,), k))[0].tolist() == [3 * k, 12 * k, 27 * k]
+    value, change = gc.jvp(gc.grad(lambda x: (x ** 3).sum()), (x,), (gc.asarray([1.0, 0.0, 2.0]),))
+    assert value.tolist() == [3.0, 12.0, 27.0] and change.tolist() == [6.0, 0.0, 36.0]
+
+
+def test_trees_and_aux():
+    params = {"w": gc.asarray([1.0, 2.0]), "b": (gc.asarray(3.0), None)}
+
+    def f(p, scale):
+        return (p["w"].sum() * p["b"][0] * scale), {"seen": p["w"] * 2}
+
+    (value, aux), gradient = gc.value_and_grad(f, has_aux=True)(params, 2.0)
+    assert value.item() == 18.0 and aux["seen"].tolist() == [2.0, 4.0]
+    assert gradient["w"].tolist() == [6.0, 6.0] and gradient["b"][0].item() == 6.0 and gradient["b"][1] is None
+    assert not aux["seen"].requires_grad and not gradient["w"].requires_grad
+    assert gc.grad(lambda a, b: a * 2, argnums=1)(gc.asarray(1.0), 5.0).item() == 0.0
+
+
+def test_where_stops_nan_of_the_side_not_taken():
+    g = gc.grad(lambda x: gc.where(x > 0, gc.log(gc.where(x > 0, x, 1)), 0).sum())(gc.asarray([0.0, 2.0]))
+    assert g.tolist() == [0.0, 0.5]
+
+
+def test_ties_share():
+    assert gc.grad(gc.max)(gc.asarray([1.0, 3.0, 3.0])).tolist() == [0.0, 0.5, 0.5]
+    assert gc.grad(lambda x: gc.maximum(x, 1.0).sum())(gc.asarray([0.0, 1.0, 2.0])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_checkpoint_has_the_same_gradient():
+    w = variable(0.3, 0.7)
+    x = gc.asarray([1.5, 2.5])
+    block = gc.checkpoint(lambda h: gc.sin(h * w) * w)
+    block(block(x)).sum().backward()
+    found = w.grad.numpy()
+    gc.zero_grad([w])
+
+    def plain(h):
+        return gc.sin(h * w) * w
+
+    plain(plain(x)).sum().backward()
+    np.testing.assert_array_equal(found, w.grad.numpy())
+
+
+def test_custom_vjp():
+    @gc.custom_vjp
+    def scaled(x, y):
+        return x * y, x + y
+
+    scaled.defvjp(lambda x, y: ((x * y, x + y), (x, y)),
+                  lambda res, g: (g[0] * 10 + g[1], None))
+    x, y = gc.asarray([1.0, 2.0]), gc.asarray([3.0, 4.0])
+    assert [t.tolist() for t in scaled(x, y)] == [[3.0, 8.0], [4.0, 6.0]]
+    gx, gy = gc.grad(lambda x, y: sum(t.sum() for t in scaled(x, y)), (0, 1))(x, y)
+    assert gx.tolist() == [11.0, 11.0] and gy.tolist() == [0.0, 0.0]
+
+    @gc.custom_vjp
+    def wrong(x):
+        return x * 1
+
+    with pytest.raises(GradientError, match="defvjp"):
+        wrong(x)
+    wrong.defvjp(lambda x: (x, None), lambda _, g: g)
+    with pytest.raises(GradientError, match="tuple of 1"):
+        gc.grad(lambda x: wrong(x).sum())(x)
+    wrong.defvjp(lambda x: (x, None), lambda _, g: (g.sum(),))
+    with pytest.raises(ShapeError, match=r"\(\), its argument \(2,\)"):
+        gc.grad(lambda x: wrong(x).sum())(x)
+
+
+def test_complex_gradients_point_uphill():
+    z = gc.asarray(np.array([1 + 2j, -0.5j]))
+    np.testing.assert_allclose(gc.grad(lambda z: (gc.abs(z) ** 2).sum())(z).numpy(), 2 * z.numpy())
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: gc.grad(gc.sin)(gc.asarray([1.0, 2.0])), ShapeError, r"shape \(2,\).*\.sum\(\)"),
+    (lambda: gc.grad(gc.sum)(gc.asarray([1, 2])), DTypeError, "argument 0 is int64"),
+    (lambda: gc.grad(gc.sin, 1)(1.0), GradientError, "argnums has 1, but there are 1"),
+    (lambda: gc.grad(lambda x: 3.0)(1.0), GradientError, "returned float"),
+    (lambda: gc.asarray([1.0]).backward(), GradientError, "from no variable"),
+    (lambda: (variable(1.0, 2.0) * 2).backward(), ShapeError, "not one number"),
+    (lambda: gc.Tensor([1, 2], requires_grad=True), DTypeError, "int64 tensor has no gradient"),
+    (lambda: gc.grad(lambda a: gc.linalg.svd(a)[0].sum())(gc.ones((3, 2))), GradientError, "full_matrices=False"),
+    (lambda: gc.vjp(gc.sin, 1.0)[1](gc.ones(3)), ShapeError, "gradient of shape"),
+])
+def test_errors(call, error, text):
+    with pytest.raises(error, match=f"(?s){text}"):
+        call()
