@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +26,7 @@ from graphc.ir import trees
 from graphc.ir.dtype import DType
 from graphc.ir.dtype import by_name as dtype_of
 from graphc.ir.index import Axis, Data, FloorDiv, Index
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Span, Store, Template
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
 from graphc.ir.program import Copy, Launch, Library
@@ -69,6 +69,8 @@ class _Frame:
     stop: int = 0
     collected: dict[str, dict] | None = None                        # inside a reduction: name -> column -> values
     running: dict[str, Accumulate] = field(default_factory=dict)    # inside a scan
+    results: dict[str, Callable[[], object]] = field(default_factory=dict)  # of a template, where the loops are
+    spans: dict[Axis, Span] = field(default_factory=dict)           # by their innermost axis, inside a template
 
 
 def run_kernel(kernel: Kernel, buffers: Sequence[Memory], params: dict[int, object], order: str = "forward") -> None:
@@ -147,6 +149,8 @@ class _Interpreter:
                 self._accumulate(s)
             elif kind is Local:
                 self.frame.locals[s.name] = Memory.fresh(s.dtype, s.extent)
+            elif kind is Template:
+                _TEMPLATES[s.name](self, s)
             elif kind is If:
                 self._body(s.body if self._expr(s.test) else s.otherwise)
             elif s.kind == "reduce":
@@ -166,6 +170,8 @@ class _Interpreter:
             frame.axes[s.axis] = k
             if s.axis == self.tile:
                 self.iteration = segment + k - frame.start
+            if s.axis in frame.spans and self._at(frame.spans[s.axis]) is None:
+                continue        # of another block
             self._body(s.body)
         frame.axes.pop(s.axis, None)
         self.iteration = segment
@@ -249,6 +255,53 @@ class _Interpreter:
             return trees.squared_deviations(values, s.order, combine, number, identity)
         return trees.reduce(values, s.order, combine, identity)
 
+    # ------------------------------------------------------------------------------------------------- templates
+
+    def _at(self, span: Span) -> int | None:
+        """The position in a span that the loops have reached; None if it lies outside this iteration's block."""
+        position = 0
+        for axis in span.axes:
+            position = position * axis.extent + self.frame.axes[axis]
+        if span.block is None:
+            return position
+        first = self.frame.axes[span.block] * span.length
+        return position if first <= position < first + span.length else None
+
+    def _positions(self, span: Span) -> range:
+        """The positions of this iteration's block."""
+        if span.block is None:
+            return range(span.size)
+        first = self.frame.axes[span.block] * span.length
+        return range(first, min(first + span.length, span.size))
+
+    def _enter(self, s: Template) -> dict[str, Memory]:
+        """Compute the operands of a template into whole matrices, of which an iteration fills what it needs."""
+        frame = self.frame
+        frame.spans = {span.axes[-1]: span for span in s.spans}
+        for span in s.spans:        # the extent of an axis for which the kernel has no loop is 1
+            if span.block is not None:
+                frame.axes.setdefault(span.block, 0)
+        for operand in s.operands:
+            rows, columns = (s.span(name).size for name in operand.spans)
+            frame.locals[operand.name] = Memory.fresh(operand.dtype, rows * columns)
+            self._body(operand.body)
+        return frame.locals
+
+    def _gemm(self, s: Template) -> None:
+        frame, (m, n, k) = self.frame, (s.span(name) for name in "mnk")
+        matrices = self._enter(s)
+        number, fma = s.dtype.numpy.type, _fma(s.dtype)
+        results = {}
+        for i in self._positions(m):
+            row = [self._read(matrices["a"], i * k.size + p, "a") for p in range(k.size)]
+            for j in self._positions(n):
+                column = [self._read(matrices["b"], p * n.size + j, "b") for p in range(k.size)]
+                results[i, j] = trees.chain(list(zip(row, column, strict=True)), fma, lambda a, b: number(a + b),
+                                            number(0))
+        frame.results[s.result] = lambda: results[self._at(m), self._at(n)]
+        self._body(s.epilogue)
+        frame.results, frame.spans = {}, {}
+
     # ----------------------------------------------------------------------------------------------- expressions
 
     def _expr(self, e: Node):
@@ -273,6 +326,8 @@ class _Interpreter:
         return np.asarray(result)[()]
 
     def _value(self, name: str):
+        if name in self.frame.results:
+            return self.frame.results[name]()
         column = self.frame.columns.get(name)
         if column is not None:
             return column[self.frame.axes[self.tile]]
@@ -315,6 +370,9 @@ class _Interpreter:
 
     def _fault(self, what: str) -> KernelFault:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
+
+
+_TEMPLATES = {"gemm": _Interpreter._gemm}
 
 
 def _accumulations(loop: Loop, order: str | None = None) -> list[Accumulate]:

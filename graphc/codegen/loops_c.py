@@ -9,11 +9,12 @@ import hashlib
 from dataclasses import dataclass
 
 from graphc.codegen import Rendered
+from graphc.codegen.gemm_c import gemm
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB,
                            WHERE)
 from graphc.ir.program import KernelSource
@@ -26,6 +27,7 @@ _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
+TEMPLATES = {"gemm": gemm}
 # C type -> its real type and the suffix of libm
 TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
@@ -130,6 +132,8 @@ class _Model:
                     "value": self.spell.keep(s.value)}
         if type(s) is Accumulate:
             return enclosing[s.name](s)
+        if type(s) is Template:
+            return TEMPLATES[s.name](self, s)
         return self.loop(s, enclosing)
 
     def take_scratch(self, size: int) -> int:
@@ -353,6 +357,9 @@ def _helpers(environment, spell: Speller) -> list[str]:
         stem = name.removeprefix("gc_")
         if stem in ("check_index", "threefry", "odd"):
             text = general[stem]()
+        elif stem.startswith("tiles_"):
+            name, _, c_type = stem.removeprefix("tiles_").partition("_")
+            text = macros(environment, "c/tiles.c.j2")[name](c_type)
         elif stem.endswith(("bfloat16", "float16")):
             text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
         elif stem.startswith("bits_"):

@@ -2,7 +2,8 @@
 
 A `Kernel` is one parallel nest and so one launch on every backend. Its body is a tree of `Loop` and `If` over `Let`,
 `Local`, `Accumulate` and `Store`. Expressions are graph nodes of shape () whose leaves are the four ops below: there
-is one node type and one op table for graphs and kernels alike.
+is one node type and one op table for graphs and kernels alike. A `Template` stands for loops that codegen writes in a
+form of their own (a matrix product in tiles); what it reads and what is done with its result are such trees again.
 
 The parallel axes are walked in row-major order and cut into chunks of `chunk` iterations. With `tiled`, the last
 parallel axis is not fixed in the body: the body loops over the segment of it that belongs to the chunk (a `Loop` of
@@ -95,6 +96,57 @@ class If:
     test: Node
     body: tuple
     otherwise: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of positions that a template goes over, walked in row-major order by `axes`, outermost first.
+
+    With `block`, an iteration of the parallel nest has `length` positions of it, from block * length on.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    block: Axis | None = None
+    length: int = 0
+
+    @property
+    def size(self) -> int:
+        return prod(a.extent for a in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A matrix that a template reads. `body` is one nest of loops over the axes of two spans around a Store of one
+    element into the local array `name`, at row * columns + column; the first of `spans` are the rows.
+
+    The order of the loops says along which span memory is contiguous: the innermost one's.
+    """
+
+    name: str
+    dtype: DType
+    spans: tuple[str, str]
+    body: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Loops over `spans` that codegen has a text of its own for; `name` says which.
+
+    gemm    spans m, n, k; operands a (m, k) and b (k, n). For each m and n the sum over k of a * b, in the order
+            "chain" of docs/numerics.md, is `result`; `epilogue` is a nest of loops over the axes of m and n that reads
+            it as a VALUE.
+    """
+
+    name: str
+    result: str
+    dtype: DType            # in which it is added up
+    spans: tuple[Span, ...]
+    operands: tuple[Operand, ...]
+    epilogue: tuple
+
+    def span(self, name: str) -> Span:
+        return next(s for s in self.spans if s.name == name)
 
 
 @dataclass(frozen=True, slots=True)

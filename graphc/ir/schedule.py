@@ -15,7 +15,8 @@ class Group:
     kind:
       map      elementwise over `parallel`, the shape of every store
       row      reductions along contiguous rows, then stores; one iteration of the nest is one row
-      column   reductions across rows (and contractions), vectorised over the last parallel coordinate
+      column   reductions across rows (and tiny contractions), vectorised over the last parallel coordinate
+      contract one contraction, then stores of what is computed from each of its elements alone
       scan, update, scatter, library: one anchor of that kind
     """
 

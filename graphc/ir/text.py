@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.index import Index
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.node import Node, const_value, make, topological
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.ir.schedule import Schedule
@@ -133,8 +133,21 @@ def _body_text(body: tuple, names: list[str], indent: str) -> Iterator[str]:
             yield from _body_text(s.body, names, indent + "    ")
             yield f"{indent}else:"
             yield from _body_text(s.otherwise, names, indent + "    ")
+        elif type(s) is Template:
+            yield from _template_text(s, names, indent)
         else:
             yield indent + _statement_text(s, names)
+
+
+def _template_text(s: Template, names: list[str], indent: str) -> Iterator[str]:
+    spans = ", ".join(f"{x.name} < {x.size}" + (f" in blocks of {x.length} ({x.block})" if x.block else "")
+                      for x in s.spans)
+    yield f"{indent}{s.result} = {s.name} {s.dtype} over {spans}:"
+    for operand in s.operands:
+        yield f"{indent}  {operand.name}[{', '.join(operand.spans)}] {operand.dtype}:"
+        yield from _body_text(operand.body, names, indent + "    ")
+    yield f"{indent}  then:"
+    yield from _body_text(s.epilogue, names, indent + "    ")
 
 
 def _statement_text(s, names: list[str]) -> str:

@@ -11,7 +11,7 @@ from math import prod
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, data_exprs, operands
+from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, Template, data_exprs, operands
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST, CONTRACT, ELEMENTWISE
 
@@ -54,6 +54,12 @@ def kernel_cost(kernel: Kernel) -> Cost:
                 visit(s.body, loops if s.axis in loops else (*loops, s.axis), here)
             elif type(s) is If:         # the other version is for the edges
                 visit(s.body, loops, here)
+            elif type(s) is Template:
+                blocks = {x.block for x in s.spans}
+                outer = tuple(a for a in loops if a not in blocks)
+                flops += 2 * prod(x.size for x in s.spans) * prod(a.extent for a in outer)
+                for body in (*(o.body for o in s.operands), s.epilogue):
+                    visit(body, outer, here)
             elif type(s) is not Local:
                 flops += _statement(kernel, s, loops, here, loads, stores, seen)
 

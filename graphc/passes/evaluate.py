@@ -16,7 +16,7 @@ from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEM
 # long as about two exponentials do on two cores).
 STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops
-CONTRACTION_TILE = 64       # a contraction reads its left factor once for this many columns
+CONTRACTION_TILE = 256      # a contraction evaluates its factors once for so many columns or rows
 
 
 def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
@@ -104,7 +104,7 @@ class Evaluations:
             rows, columns = node.shape[-2:]
             inner = a.shape[-1] * prod(node.shape[:-2])
             self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
-            self._move(b, inner * columns * rows)
+            self._move(b, inner * columns * -(-rows // CONTRACTION_TILE))
         elif kind == GATHER:
             self._move(node.srcs[0], count)
             inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from math import prod
 
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (BUFFER, CONST, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE, RESHAPE, SCATTER, SOURCE,
-                           UPDATE)
+from graphc.ir.ops import (BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE, RESHAPE,
+                           SCATTER, SOURCE, UPDATE)
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes import track
+from graphc.passes.contract import has_template
 from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
                                     worth_storing)
 
@@ -241,7 +242,7 @@ class _Builder:
         level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
         kind = _kind(unit)
         group = None
-        if kind in ("map", "row", "column"):
+        if kind in ("map", "row", "column"):    # a contraction begins a group, which maps may join
             group = self._join_producer(unit, kind) or self._join_neighbour(unit, kind, level)
         if group is None:
             group = self._new(unit, kind, level)
@@ -298,7 +299,7 @@ class _Builder:
         for group in sorted(candidates, key=lambda g: (-g.level, -self._elements[g])):
             if group.kind == "map" and kind == "row":
                 group = self._as_rows(unit, group) or group
-            if group.kind not in ("row", "column") and group.kind != kind:
+            if group.kind not in ("row", "column", "contract") and group.kind != kind:
                 continue
             reason = self._refusal(unit, kind, group)
             if reason is None:
@@ -310,7 +311,7 @@ class _Builder:
     def _refusal(self, unit: Unit, kind: str, group: Group) -> str | None:
         """Why the unit can't join the group; None, with the unit's coordinates noted, if it can."""
         if kind != "map" and kind != group.kind:
-            return "one reduces along rows, the other across them"
+            return "one reduces along rows, the other across them, or it is a contraction"
         for node in unit.reads:
             other = self.home.get(node)
             if other is not None and other is not group and other.level >= group.level:
@@ -322,7 +323,7 @@ class _Builder:
         if unit.anchor and group.kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
             return "too many sums for one kernel"
         work = max(self._elements[group], unit.elements)
-        if group.kind != "map" and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
+        if group.kind in ("row", "column") and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
             return "too few independent rows to keep the threads busy"
         coordinates = None
         for node, dims in unit.reads.items():
@@ -345,7 +346,8 @@ class _Builder:
         rank = len(own)
         if any(k >= rank for k in coordinates) or tuple(own[k] for k in coordinates) != group.parallel:
             return "its rows are others than the rows of that kernel"
-        if (unit.anchor or group.kind == "map") and {k for k, n in enumerate(own) if n != 1} != set(coordinates):
+        wide = {k for k, n in enumerate(own) if n != 1}
+        if (unit.anchor or group.kind in ("map", "contract")) and wide != set(coordinates):
             return "its result has more elements than that kernel has rows"
         group.coordinates[unit.node] = coordinates
         return None
@@ -410,7 +412,7 @@ def _kind(unit: Unit) -> str:
         return "row" if node.attrs[1] == "inner" or (node.attrs[1] == "pairwise" and last) else "column"
     if node.op is UPDATE:
         return "update"
-    return {"contract": "column"}.get(node.op.kind, node.op.kind)
+    return "column" if node.op.kind == CONTRACT and not has_template(node) else node.op.kind
 
 
 def _own_coordinates(node: Node, kind: str) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loo
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
 from graphc.ir.schedule import Group, Schedule
+from graphc.passes.contract import lower_contraction
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
@@ -71,6 +72,8 @@ def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
 
 
 def _lower_group(group: Group, schedule: Schedule) -> LoweredKernel:
+    if group.kind == "contract":
+        return LoweredKernel(*lower_contraction(group, schedule, _name(group)), group)
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
         lowering = _Lowering(group, schedule, factors)

@@ -5,6 +5,7 @@ does not change in the innermost loop, is a `Let` of its own. What is left reads
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from graphc.ir import index as ix
@@ -28,9 +29,10 @@ class _Scope:
     named: dict[Node, Node] = field(default_factory=dict)
 
 
-def place(body: tuple, renumber: dict[int, int], tile: Axis | None) -> tuple:
-    """`renumber` maps provisional buffer numbers to final ones; `tile`: the parallel axis that the body loops over."""
-    return _Placer(body, renumber, tile).run(body)
+def place(body: tuple, renumber: dict[int, int], tile: Axis | None, arrays: Iterable[str] = ()) -> tuple:
+    """`renumber` maps provisional buffer numbers to final ones; `tile`: the parallel axis that the body loops over;
+    `arrays`: values that are known beforehand and differ along the tile."""
+    return _Placer(body, renumber, tile).run(body, dict.fromkeys(arrays, -1))
 
 
 class _Placer:
@@ -40,8 +42,8 @@ class _Placer:
         self.count = 0
         self.heights: dict[Node, int] = {}
 
-    def run(self, body: tuple) -> tuple:
-        scope = _Scope(0, {}, {})
+    def run(self, body: tuple, values: dict[str, int]) -> tuple:
+        scope = _Scope(0, {}, values)
         self._body(body, [scope])
         return tuple(scope.body)
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, shift
-from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, index_of,
-                              operands)
+from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template,
+                              index_of, operands)
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER,
                            PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE,
@@ -229,6 +229,8 @@ class _KernelChecker:
                 self.body(s.otherwise, ranges, inside)
             elif type(s) is Local:
                 self.locals[s.name] = s
+            elif type(s) is Template:
+                self._template(s, ranges, asked)
             else:
                 self._statement(s, ranges, asked)
 
@@ -244,6 +246,18 @@ class _KernelChecker:
             self.known |= {inner.name for inner in s.body if type(inner) is Accumulate}
             return
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
+
+    def _template(self, s: Template, ranges: Ranges, asked: set[Axis]) -> None:
+        for operand in s.operands:
+            rows, columns = (s.span(name).size for name in operand.spans)
+            self.locals[operand.name] = Local(operand.name, operand.dtype, rows * columns)
+            self.body(operand.body, ranges, asked)
+        self.known.add(s.result)
+        for span in s.spans:
+            blocks = 1 if span.block is None else span.block.extent
+            self.require(span.block is None or (blocks - 1) * span.length < span.size <= blocks * span.length,
+                         f"the blocks of {span.name} do not cover it")
+        self.body(s.epilogue, ranges, asked)
 
     def _statement(self, s, ranges: Ranges, asked: set[Axis]) -> None:
         if type(s) is Accumulate:

@@ -4,9 +4,69 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-static inline float gc_fma_float(float a, float b, float c)
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PANEL (2 * GC_LANES)
+#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
-    return __builtin_fmaf(a, b, c);
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
+    const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
+{
+    gc_vector c[GC_ROWS][2];
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) c[r][0] = c[r][1] = (gc_vector){0};
+    for (int64_t k = 0; k < count; k++) {
+        const gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+#pragma GCC unroll 12
+        for (int r = 0; r < rows; r++) {
+            const gc_vector x = a[r * 512 + k] - (gc_vector){0};
+            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
+            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
+        }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < 2; v++) {
+            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+}
+
+static __attribute__((noinline)) void gc_strip(int64_t rows, const float *restrict a, const float *restrict b,
+    int64_t columns, int64_t count, float *restrict sums, int64_t stride, int more)
+{
+    for (int64_t done = 0, step; done < rows; done += step) {
+        const float *from = a + done * 512;
+        float *to = sums + done * stride;
+        step = rows - done;
+        step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
+        for (int64_t n = 0; n < columns; n += GC_PANEL) {
+            const gc_vector *panel = (const gc_vector *)(b + n * 512);
+            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to + n, stride, more);
+            else if (step == 4) gc_tile(4, from, panel, count, to + n, stride, more);
+            else if (step == 2) gc_tile(2, from, panel, count, to + n, stride, more);
+            else gc_tile(1, from, panel, count, to + n, stride, more);
+        }
+    }
 }
 /* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
 static inline float gc_max_float(float a, float b)
@@ -14,7 +74,7 @@ static inline float gc_max_float(float a, float b)
     return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
 }
 
-int64_t column_dot_maximum_986d315c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_baa1a287(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -27,44 +87,75 @@ int64_t column_dot_maximum_986d315c(void *const *buf, const int64_t *arg, int64_
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
-    const int64_t stop = MIN(end * a6, a1 * a0);
-    for (int64_t at = begin * a6, width; at < stop; at += width) {
-        const int64_t i1_start = at % a0;
-        const int64_t i0 = at / a0;
-        width = MIN(stop - at, a0 - i1_start);
-        width = MIN(width, 64);
-        const int64_t i1_stop = i1_start + width;
-        float dot0[64] = {0};     /* if there is nothing to add */
-        for (int64_t first = 0; first < a2; first += 512) {
-            const int64_t last = MIN(first + 512, a2);
-            float dot0_part[64];
-            for (int l = 0; l < 64; l++) dot0_part[l] = 0;
-            if (width == 64)
-                for (int64_t j = first; j < last; j++) {
-                    const float t0 = x0[i0 * a3 + j];
+    const int64_t a7 = arg[7];
+    const int64_t stop = MIN(end * 1, 1 * 1);
+    for (int64_t at = begin * 1; at < stop; at++) {
+        const int64_t mb = at % 1;
+        const int64_t nb = at / 1;
+        /* dot0[m, n] = sum over k of a * b */
+        {
+            const int64_t m_first = 0, m_last = a4;
+            const int64_t n_first = 0, n_last = a5;
+            float *restrict a_rows = (float *)((char *)scratch + 0);
+            float *restrict b_panels = (float *)((char *)scratch + a2);
+            float *restrict sums = (float *)((char *)scratch + a6);
+            /* the row length of the sums: of all columns if k has several chunks */
+            const int64_t width = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
+            const int64_t whole = a3 > 512 ? width : 0;
+            const int64_t stride = whole ? whole : 128;
+            for (int64_t k_from = 0; k_from < a3; k_from += 512) {
+                const int64_t k_to = MIN(k_from + 512, a3);
+                {
+                    for (int64_t m = m_first; m < m_last; m++) {
+                        for (int64_t k = k_from; k < k_to; k++) {
+                            a_rows[(m - m_first) * 512 + k - k_from] = x0[k + m * a0];
 
-                    for (int l = 0; l < 64; l++) {
-                        const int64_t i1 = i1_start + l;
-                        dot0_part[l] = gc_fma_float(t0, x1[i1 + j * a4], dot0_part[l]);
+                        }
+
+                    }
+
+                }
+                for (int64_t n_from = n_first; n_from < n_last; n_from += 128) {
+                    const int64_t n_to = MIN(n_from + 128, n_last);
+                    {
+                        for (int64_t k = k_from; k < k_to; k++) {
+                            for (int64_t n_panel = n_from; n_panel < n_to; n_panel += GC_PANEL) {
+                                if (n_to - n_panel >= GC_PANEL)
+                                    for (int64_t l = 0; l < GC_PANEL; l++) {
+                                        const int64_t n = n_panel + l;
+                                        b_panels[(n_panel - n_from) * 512 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a1 + n];
+
+                                    }
+                                else
+                                    for (int64_t l = 0; l < n_to - n_panel; l++) {
+                                        const int64_t n = n_panel + l;
+                                        b_panels[(n_panel - n_from) * 512 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a1 + n];
+
+                                    }
+
+                            }
+
+                        }
+
+                    }
+                    for (int64_t m_from = m_first; m_from < m_last; m_from += GC_ROWS) {
+                        const int64_t m_to = MIN(m_from + GC_ROWS, m_last);
+                        float *restrict dot0 = sums;
+                        if (whole) dot0 += (m_from - m_first) * whole + n_from - n_first;
+                        gc_strip(m_to - m_from, a_rows + (m_from - m_first) * 512, b_panels, n_to - n_from,
+                                 k_to - k_from, dot0, stride, k_from > 0);
+                        if (k_to < a3) continue;
+                        for (int64_t m = m_from; m < m_to; m++) {
+                            for (int64_t n = n_from; n < n_to; n++) {
+                                y0[m * a7 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+
+                            }
+
+                        }
 
                     }
                 }
-            else
-                for (int64_t j = first; j < last; j++) {
-                    const float t0 = x0[i0 * a3 + j];
-
-                    for (int l = 0; l < width; l++) {
-                        const int64_t i1 = i1_start + l;
-                        dot0_part[l] = gc_fma_float(t0, x1[i1 + j * a4], dot0_part[l]);
-
-                    }
-                }
-            for (int l = 0; l < width; l++)
-                dot0[l] = first ? dot0[l] + dot0_part[l] : dot0_part[l];
-        }
-        for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
-            y0[i0 * a5 + i1] = gc_max_float((dot0[i1 - i1_start] + x2[i1]), 0.0f);
-
+            }
         }
 
     }

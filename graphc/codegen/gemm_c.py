@@ -1,0 +1,148 @@
+"""Matrix products in C: the model of a gemm Template for codegen_templates/c/gemm.c.j2.
+
+The template's operands and its epilogue are nests of loops over the axes of spans. A nest goes over a part of each span
+at a time, from one flat position to another; a span of several axes is walked in runs along its last axis.
+"""
+from __future__ import annotations
+
+from graphc.ir.kernel import Loop, Operand, Span, Store, Template
+from graphc.ir.trees import CHUNKS
+
+CHUNK = CHUNKS["chain"]
+BLOCK = 1 << 18             # bytes of b that are packed at a time: half of a small L2 cache
+WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
+SQUARE = 64                 # elements on each side of what is turned at a time
+
+
+def gemm(model, s: Template) -> dict:
+    """The model of one Template. `model` spells expressions, renders statements and hands out scratch memory."""
+    m, n, k = (s.span(name) for name in "mnk")
+    register = model.spell.language.register(s.dtype)
+    size = s.dtype.itemsize
+    panel = 2 * WIDEST // size
+    columns = BLOCK // (CHUNK * size) // panel * panel
+    for name in ("vectors", "fma", "tile"):
+        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    nests = {operand.name: _packing(model, s, operand) for operand in s.operands}
+    turns = any(nest["turn"] for nest in nests.values())
+    if turns:
+        model.spell.helpers[f"gc_tiles_turn_{register}"] = None
+    sums = _rounded(m.length, 12) * _rounded(n.length, panel) if k.size > CHUNK else 12 * columns
+
+    def scratch(elements: int) -> str:
+        return model.spell.arg(model.take_scratch(elements * size))
+    nests["a"]["offset"] = scratch(_rounded(m.length, SQUARE) * CHUNK)
+    nests["b"]["offset"] = scratch(columns * CHUNK)
+    return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "columns": columns, "square": SQUARE,
+            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": _part(model, m), "n": _part(model, n),
+            "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
+            "epilogue": _epilogue(model, s)}
+
+
+def _rounded(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def _part(model, span: Span) -> dict:
+    """Where this iteration's block of a span begins and ends."""
+    extent = " * ".join(model.spell.extent(a) for a in span.axes)
+    if span.block.extent == 1:
+        return {"first": "0", "last": extent}
+    length = model.spell.arg(span.length)
+    return {"first": f"{span.block.name} * {length}",
+            "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
+
+
+def _packing(model, s: Template, operand: Operand) -> dict:
+    """Fill rows of a along k, or panels of b along n. Where memory is contiguous the other way, squares are turned."""
+    outer = next(name for name in operand.spans if name != "k")
+    turn = (_innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
+    first, last = ("m_first", "m_last") if outer == "m" else ("n_from", "n_to")
+    if turn:
+        nest = _Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
+        row, column = ("k", "m") if outer == "m" else ("n", "k")
+        nest.target = lambda at: f"turned[({at[row]} - {row}_part) * {SQUARE} + {at[column]} - {column}_part]"
+    elif outer == "m":
+        nest = _Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
+        nest.target = lambda at: f"a_rows[({at['m']} - m_first) * {CHUNK} + {at['k']} - k_from]"
+    else:
+        nest = _Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
+        nest.target = lambda at: (f"b_panels[(n_panel - n_from) * {CHUNK} + ({at['k']} - k_from) * GC_PANEL "
+                                  f"+ {at['n']} - n_panel]")
+    return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body)}
+
+
+def _innermost(body: tuple) -> Loop:
+    loop = next(x for x in body if type(x) is Loop)
+    while any(type(x) is Loop for x in loop.body):
+        loop = next(x for x in loop.body if type(x) is Loop)
+    return loop
+
+
+def _epilogue(model, s: Template) -> list[dict]:
+    nest = _Nest(model, s, {"m": ("m_from", "m_to"), "n": ("n_from", "n_to")})
+    nest.result = s.result
+    return nest.statements(s.epilogue)
+
+
+class _Nest:
+    """Renders a nest of loops over parts of spans."""
+
+    def __init__(self, model, s: Template, parts: dict[str, tuple[str, str]], panels: bool = False):
+        self.model, self.parts, self.panels = model, parts, panels
+        self.span_of = {axis: span for span in s.spans for axis in span.axes}
+        self.at: dict[str, str] = {}        # span -> the flat position here
+        self.target = None                  # positions -> where a stored element goes
+        self.result: str | None = None      # the value that the sums hold
+
+    def statements(self, body: tuple) -> list[dict]:
+        found: list[dict] = []
+        for x in body:
+            found += self._loop(x) if type(x) is Loop else [self._statement(x)]
+        return found
+
+    def _statement(self, x) -> dict:
+        if self.result is not None:
+            at = self.at
+            if "m" in at and "n" in at:
+                self.model.spell.arrays[self.result] = f"[({at['m']} - m_from) * stride + {at['n']} - n_from]"
+        if type(x) is Store and x.local is not None:
+            return {"kind": "store", "target": self.target(self.at), "value": self.model.spell.expr(x.value)}
+        return self.model.statement(x, {})
+
+    def _loop(self, x: Loop) -> list[dict]:
+        span, name = self.span_of[x.axis], x.axis.name
+        start, stop = self.parts[span.name]
+        lanes = self.panels and span.name == "n"
+        if len(span.axes) == 1:
+            self.at[span.name] = name
+            if lanes:
+                inner = {"kind": "lanes", "axis": name, "start": "n_panel", "count": f"{stop} - n_panel",
+                         "body": self.statements(x.body)}
+                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop, "lanes": inner}]
+            return [{"kind": "loop", "axis": name, "start": start, "stop": stop, "body": self.statements(x.body)}]
+        if x.axis == span.axes[0]:
+            return [self._runs(span, x, start, stop, lanes)]
+        if x.axis != span.axes[-1]:
+            return self.statements(x.body)
+        first, run = f"{name}_first", f"{span.name}_run"
+        if lanes:
+            return [{"kind": "lanes", "axis": name, "start": first, "count": run, "body": self.statements(x.body)}]
+        return [{"kind": "loop", "axis": name, "start": first, "stop": f"{first} + {run}",
+                 "body": self.statements(x.body)}]
+
+    def _runs(self, span: Span, x: Loop, start: str, stop: str, lanes: bool) -> dict:
+        at, last = f"{span.name}_at", span.axes[-1]
+        coordinates, rest = [], at
+        for k, axis in enumerate(reversed(span.axes)):
+            extent = self.model.spell.extent(axis)
+            outermost = k == len(span.axes) - 1
+            coordinates.append((f"{axis.name}_first" if k == 0 else axis.name, rest if outermost else
+                                f"{rest} % {extent}"))
+            rest = f"{rest} / {extent}"
+        if lanes:
+            coordinates.append(("n_panel", f"n_from + ({at} - n_from) / GC_PANEL * GC_PANEL"))
+        self.at[span.name] = f"({at} + {last.name} - {last.name}_first)"
+        return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop,
+                "coordinates": coordinates, "left": f"{self.model.spell.extent(last)} - {last.name}_first",
+                "panel": {"end": "n_panel + GC_PANEL"} if lanes else None, "body": self.statements(x.body)}

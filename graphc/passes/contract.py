@@ -1,0 +1,247 @@
+"""Contractions to kernels: one Template of a matrix product, with what it reads and what becomes of it as expressions.
+
+The axes of a contraction make four flat spaces: b, the stacks that both factors have; m and n, the rows of the one and
+the columns of the other, with the stacks that only one of them has; k, what is summed. Columns are what the template
+vectorises, so where there are hardly any, the factors change places. A space whose index needs a division is split,
+as in passes/lower.py.
+"""
+from __future__ import annotations
+
+from math import prod
+
+from graphc.config import settings
+from graphc.ir import dtype as dt
+from graphc.ir import index as ix
+from graphc.ir.index import Axis, Index
+from graphc.ir.kernel import (LOAD, Accumulate, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template,
+                              data_exprs, index_of, index_value, operands)
+from graphc.ir.node import Node, make
+from graphc.ir.ops import CAST, OTHER
+from graphc.ir.schedule import Group, Schedule
+from graphc.passes.place import place
+from graphc.passes.read import Reader
+
+MAX_REFINEMENTS = 8
+FEW = 8                     # columns of fewer than this are better taken as rows
+ROWS, COLUMNS = 480, 1024   # positions of m and n that one iteration takes at most: its packed factors fit the caches
+LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
+SMALL = 1 << 20             # multiply-adds that a chunk should have
+TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
+
+
+def has_template(node: Node) -> bool:
+    """Whether a contraction is worth a template: the others stay plain loops of a column kernel."""
+    *_, m, n = node.shape
+    return node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
+
+
+def lower_contraction(group: Group, schedule: Schedule, name: str) -> tuple[Kernel, tuple[Node, ...]]:
+    factors: dict[str, tuple[int, ...]] = {}
+    for _ in range(MAX_REFINEMENTS):
+        lowering = _Contraction(group, schedule, factors)
+        lowering.build()
+        wanted = lowering.refinements()
+        if not wanted:
+            break
+        factors |= wanted
+    return lowering.finish(name)
+
+
+class _Contraction:
+    def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]]):
+        self.group, self.factors = group, factors
+        self.node = group.anchors[0]
+        self.result = f"{self.node.op.name}0"
+        own = set(group.outputs)
+        names = {self.node: self.result} | {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
+        self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
+                             or (n in schedule.stored and n not in own), names)
+        self.stored = [n for n in group.outputs if n in schedule.stored]
+        self.spaces: dict[str, tuple[Axis, ...]] = {}
+        self.stores: list[tuple[Node, Index, Node]] = []
+        self.values: dict[str, Node] = {}
+        self.prologue: list[Loop] = []
+
+    # ------------------------------------------------------------------------------------------------ spaces
+
+    def _space(self, name: str, extent: int) -> Index:
+        """The flat index of a space, which it makes at the first call."""
+        factors = self.factors.get(name, (extent,))
+        axes = tuple(Axis(name if len(factors) == 1 else f"{name}{k}", n) for k, n in enumerate(factors))
+        self.spaces[name] = axes
+        total = ix.ZERO
+        for axis, step in zip(axes, ix.strides(factors), strict=True):
+            total = ix.add(total, ix.mul(ix.of(axis), step))
+        return total
+
+    def _roles(self) -> list[str]:
+        """The space of each axis of the result."""
+        a, b = self.node.srcs
+        lead = len(self.node.shape) - 2
+
+        def has(src: Node, axis: int) -> bool:
+            own = axis - lead + len(src.shape) - 2
+            return own >= 0 and src.shape[own] != 1
+        roles = ["b" if has(a, k) and has(b, k) else "m" if has(a, k) else "n" if has(b, k) else "b"
+                 for k in range(lead)] + ["m", "n"]
+        sizes = {role: prod(n for n, r in zip(self.node.shape, roles, strict=True) if r == role) for role in "mn"}
+        self.turned = sizes["n"] < FEW and sizes["n"] < sizes["m"]
+        return [{"m": "n", "n": "m"}.get(r, r) for r in roles] if self.turned else roles
+
+    def _position(self) -> list[Index]:
+        """The index of an element of the result, in terms of the spaces."""
+        shape, roles = self.node.shape, self._roles()
+        index = [ix.ZERO] * len(shape)
+        for role in "bmn":
+            mine = [k for k, r in enumerate(roles) if r == role]
+            extents = tuple(shape[k] for k in mine)
+            flat = self._space(role, prod(extents))
+            for k, i in zip(mine, ix.unflatten(flat, extents), strict=True):
+                index[k] = i
+        return index
+
+    def refinements(self) -> dict[str, tuple[int, ...]]:
+        """Splits of spaces that would remove divisions."""
+        wanted: dict[str, tuple[int, ...]] = {}
+        for index in self._indices():
+            for axis, inner in ix.refinements(index):
+                for name, axes in self.spaces.items():
+                    if axis in axes and name not in wanted:
+                        k = axes.index(axis)
+                        extents = [a.extent for a in axes]
+                        wanted[name] = (*extents[:k], axis.extent // inner, inner, *extents[k + 1:])
+        return wanted
+
+    def _indices(self) -> dict[Index, None]:
+        found: dict[Index, None] = {index: None for _, index, _ in self.stores}
+        seen, stack = set(), [*self.values.values(), *(v for _, _, v in self.stores)]
+        stack += [index_value(index) for index in found]
+        while stack:
+            expr = stack.pop()
+            if expr not in seen:
+                seen.add(expr)
+                index = index_of(expr)
+                if index is not None:
+                    found[index] = None
+                stack.extend(operands(expr))
+        return found
+
+    # ------------------------------------------------------------------------------------------- expressions
+
+    def build(self) -> None:
+        self.prologue = [self._fold(node) for node in self.group.prologue]
+        index = self._position()
+        a, b = self.node.srcs
+        k = self._space("k", a.shape[-1])
+        lead, (m, n) = index[:-2], index[-2:]
+        first, second = ("b", "a") if self.turned else ("a", "b")
+        self.values = {first: self._factor(a, lead, (m, k)), second: self._factor(b, lead, (k, n))}
+        own = self.group.coordinates[self.node]
+        for node in self.stored:
+            at = [ix.ZERO] * len(node.shape)
+            for mine, other in zip(own, self.group.coordinates[node], strict=True):
+                at[other] = index[mine]
+            self.stores.append((node, ix.flatten(tuple(at), node.shape), self.reader.read(node, tuple(at))))
+
+    def _factor(self, src: Node, lead: list[Index], last: tuple[Index, Index]) -> Node:
+        own = src.shape[:-2]
+        index = [ix.ZERO if n == 1 else i for n, i in zip(own, lead[len(lead) - len(own):], strict=True)]
+        value = self.reader.read(src, (*index, *last))
+        carried = self.node.dtype.accumulator
+        return value if value.dtype is carried else make(CAST, carried, (), (value,))
+
+    def _fold(self, node: Node) -> Loop:
+        """A scalar from few partial results, before the parallel nest."""
+        src, carried = node.srcs[0], node.dtype.accumulator
+        axis = Axis("j", src.size)
+        value = self.reader.read(src, ix.unflatten(ix.of(axis), src.shape))
+        value = value if value.dtype is carried else make(CAST, carried, (), (value,))
+        return Loop(axis, "reduce", (Accumulate(self.reader.values[node], node.op, "pairwise", carried, value),))
+
+    def _operand(self, name: str, rows: str, columns: str, renumber: dict[int, int]) -> Operand:
+        """The nest that fills one packed factor: innermost is the span along which memory is contiguous."""
+        outer = rows if rows != "k" else columns
+        value, x, k = self.values[name], self.spaces[outer], self.spaces["k"]
+        along, across = _contiguous(value, k[-1]), _contiguous(value, x[-1])
+        inner_is_k = along >= across if name == "a" else along > across
+        order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
+        flat = [ix.ZERO, ix.ZERO]
+        for which, span in enumerate((rows, columns)):
+            for axis, step in zip(self.spaces[span], ix.strides(tuple(a.extent for a in self.spaces[span])),
+                                  strict=True):
+                flat[which] = ix.add(flat[which], ix.mul(ix.of(axis), step))
+        size = prod(a.extent for a in self.spaces[columns])
+        store = Store(0, ix.add(ix.mul(flat[0], size), flat[1]), value, local=name)
+        return Operand(name, value.dtype, (rows, columns), place(_nest(order, (store,)), renumber, None))
+
+    # ------------------------------------------------------------------------------------------------ assembly
+
+    def finish(self, name: str) -> tuple[Kernel, tuple[Node, ...]]:
+        inputs = list(self.reader.buffers)
+        outputs = [node for node, _, _ in self.stores]
+        renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
+        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
+        stacks = prod(a.extent for a in self.spaces["b"])
+        rows, columns = _block(m, n, stacks)
+        mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
+        stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
+        tile = self.spaces["n"][-1]
+        template = Template(
+            "gemm", self.result, self.node.dtype.accumulator,
+            (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
+             Span("k", self.spaces["k"])),
+            (self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)),
+            place(_nest((*self.spaces["m"], *self.spaces["n"]), stores), renumber, tile, {self.result}))
+        kernel = Kernel(
+            name=name,
+            buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
+                          + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
+            params=tuple(self.reader.params.items()),
+            parallel=(*(a for a in self.spaces["b"] if a.extent != 1), nb, mb), tiled=False, width=None,
+            chunk=_chunk(stacks, mb.extent * nb.extent, m * n * k), body=(template,),
+            unrolled=self.reader.unrolled, prologue=place(tuple(self.prologue), renumber, None))
+        return kernel, tuple(inputs + outputs)
+
+
+def _nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
+    for k, axis in enumerate(reversed(axes)):
+        body = (Loop(axis, "serial" if k else "vector", body),)
+    return body
+
+
+def _contiguous(value: Node, axis: Axis) -> int:
+    """How many loads of an expression are contiguous along an axis."""
+    count, seen, stack = 0, set(), [value]
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            if expr.op is LOAD and not data_exprs(expr.attrs[1]):
+                count += expr.attrs[1].coefficient(axis) == 1
+            stack.extend(operands(expr))
+    return count
+
+
+def _block(m: int, n: int, stacks: int) -> tuple[int, int]:
+    """How many rows and columns an iteration takes: as many as fit, but so that every thread gets as much work."""
+    threads = settings.num_threads
+    down, across = -(-m // ROWS), -(-n // COLUMNS)
+    while stacks * down * across % threads and stacks * down * across < 4 * threads:
+        if m // (down + 1) >= LEAST_ROWS and m // down * 2 >= n // across:
+            down += 1
+        elif n // (across + 1) >= LEAST_COLUMNS:
+            across += 1
+        else:
+            break
+    return _rounded(-(-m // down), 12), _rounded(-(-n // across), 32)
+
+
+def _rounded(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def _chunk(stacks: int, blocks: int, work: int) -> int:
+    """Iterations of the nest that make a chunk: several small products of a stack."""
+    if blocks > 1:
+        return 1
+    return max(1, min(SMALL // max(work, 1), stacks // (4 * settings.num_threads)))

@@ -1,0 +1,159 @@
+"""Matrix products as templates: the same bits in every form, kernels fused into one, and sizes that fit no tile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graphc.tolerances import equal_bits
+
+import graphc as gc
+from graphc import canonical
+from graphc.build import build
+from graphc.config import settings
+from graphc.ir.kernel import Template
+from graphc.kernel_interpreter import run_program
+
+rng = np.random.default_rng(11)
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+
+
+def array(*shape: int, dtype: str = "float32"):
+    values = rng.standard_normal(shape) * 4
+    return gc.asarray(values.astype(np.float32)).astype(getattr(gc, dtype)) if dtype == "bfloat16" else \
+        gc.asarray(values.astype(dtype))
+
+
+def built(result: gc.Tensor):
+    graph = canonical.canonicalize([result.node])
+    return graph, build(graph, "c")
+
+
+def interpreted(result: gc.Tensor) -> np.ndarray:
+    """What the kernel interpreter gives: the meaning of the kernel, element by element."""
+    graph, program = built(result)
+    leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
+    (raw,) = run_program(program, leaves, graph.params, "reverse")
+    return raw[:result.node.nbytes].view(result.node.dtype.numpy).reshape(result.shape)
+
+
+def templates(result: gc.Tensor) -> list[Template]:
+    return [s for step in built(result)[1].steps for s in step.kernel.body if type(s) is Template]
+
+
+def check(result: gc.Tensor) -> None:
+    assert len(templates(result)) == 1
+    wanted = interpreted(result)
+    assert equal_bits(result.numpy(), wanted), np.max(np.abs(result.numpy() - wanted))
+
+
+@pytest.fixture(autouse=True)
+def needs_kernels(backend):
+    if backend != "cpu":
+        pytest.skip("kernels of the C dialect")
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint32"])
+@pytest.mark.parametrize("m, k, n", [(7, 5, 17), (13, 530, 9), (1, 20, 70), (50, 3, 1), (8, 1, 8)])
+def test_sizes_that_fit_no_tile(m: int, k: int, n: int, dtype: str):
+    check(array(m, k, dtype=dtype) @ array(k, n, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_transposed_operands(dtype: str):
+    a, b = array(30, 19, dtype=dtype), array(21, 30, dtype=dtype)
+    check(a.T @ b.T)
+    check(a.T @ array(30, 21, dtype=dtype))
+    check(array(19, 30, dtype=dtype) @ b.T)
+
+
+def test_strided_and_reversed_operands():
+    a, b = array(20, 60), array(60, 40)
+    check(a[::2, ::3] @ b[:20, ::-1])
+    check(gc.flip(a, axis=1)[3:, 1:40:3] @ b[5:18])
+
+
+def test_stacks_broadcast():
+    check(array(3, 9, 10) @ array(10, 11))
+    check(array(9, 10) @ array(3, 10, 11))
+    check(array(2, 1, 9, 10) @ array(3, 10, 11))
+    check(array(2, 3, 9, 10) @ array(2, 1, 10, 11))
+
+
+def test_factors_are_computed_while_they_are_packed():
+    a, b = array(20, 30), array(30, 40)
+    check((a * 2 + 1) @ gc.where(b > 0, b, 0.5))
+    check(a.astype("float64") @ b.astype("float64"))
+    check(gc.pad(a, ((1, 2), (3, 4))) @ array(37, 12))
+    check(gc.take(a, gc.asarray(np.array([3, 3, 19, 0, 7, 1, 2, 4, 5])), axis=0) @ b)
+    check(gc.reshape(array(4, 5, 6), (4, 30)) @ gc.reshape(gc.permute_dims(array(6, 5, 9), (1, 0, 2)), (30, 9)))
+
+
+def test_what_becomes_of_the_result():
+    a, b = array(20, 30), array(30, 40)
+    check(gc.relu(a @ b + array(40)))
+    check((a @ b * 0.5 + array(20, 1)).astype("float16"))
+    check(gc.permute_dims(gc.reshape(a @ b, (4, 5, 8, 5)), (2, 0, 3, 1)) * 2)
+    check(gc.where(array(20, 40) > 0, a @ b, float("-inf")))
+
+
+def test_nan_and_infinities_go_where_they_belong():
+    a, b = np.ones((9, 600), np.float32), np.ones((600, 20), np.float32)
+    a[2, 550], b[3, 4], a[5, 0] = np.nan, np.inf, -np.inf
+    found = (gc.asarray(a) @ gc.asarray(b)).numpy()
+    with np.errstate(all="ignore"):
+        assert np.array_equal(found, a @ b, equal_nan=True)
+    check(gc.asarray(a) @ gc.asarray(b))
+
+
+@pytest.mark.parametrize("m, k, n", [(0, 5, 9), (9, 0, 8), (9, 5, 0)])
+def test_nothing_to_multiply(m: int, k: int, n: int):
+    found = (array(m, k) @ array(k, n)).numpy()
+    assert found.shape == (m, n) and not found.any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("m, k, n", [(100, 700, 129), (3, 1030, 300), (611, 70, 1)])
+def test_threads_change_no_bit(m: int, k: int, n: int, dtype: str):
+    a, b = array(m, k, dtype=dtype), array(n, k, dtype=dtype)
+    found = []
+    for threads in (1, 2, 3):
+        with settings.override(num_threads=threads):
+            found.append((gc.asarray(a.numpy()) @ gc.asarray(b.numpy()).T).numpy())
+    assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
+
+
+def test_tiles_change_no_bit(monkeypatch):
+    from graphc.passes import contract
+
+    a, b = array(90, 540), array(540, 75)
+    whole = (a @ b).numpy()
+    for rows, columns in ((12, 32), (24, 64), (96, 96)):
+        monkeypatch.setattr(contract, "_block", lambda m, n, stacks, size=(rows, columns): size)
+        (template,) = templates(a @ b + 0.0)
+        assert [span.length for span in template.spans[:2]] == [rows, columns]
+        assert equal_bits(interpreted(a[:, :50] @ b[:50]), (a[:, :50] @ b[:50]).numpy())
+    for rows in range(0, 90, 30):       # a part of the product is the product of a part
+        assert equal_bits((a[rows:rows + 30] @ b[:, 10:50]).numpy(), whole[rows:rows + 30, 10:50])
+
+
+def test_a_template_agrees_with_plain_loops(monkeypatch):
+    a, b = array(40, 1100), array(1100, 33)
+    tiled = (a @ b).numpy()
+    monkeypatch.setattr("graphc.passes.contract.TEMPLATE_TYPES", ())
+    plain = a @ b * 1.0 + 0.0
+    assert not templates(plain)
+    assert equal_bits(plain.numpy(), tiled)
+
+
+def test_kernels_of_contractions():
+    x, w1, w2 = array(64, 96), array(96, 200), array(200, 96)
+    assert len(gc.plan(gc.relu(x @ w1 + array(200))).kernels) == 1
+    assert len(gc.plan(gc.tanh(x.T.T @ w1.astype("float16").astype("float32"))).kernels) == 1
+    assert len(gc.plan(gc.gelu(x @ w1 + array(200)) @ w2 + array(96)).kernels) == 2
+
+
+def test_the_work_of_a_product():
+    (kernel,) = gc.plan(array(100, 50) @ array(50, 70)).kernels
+    assert kernel.flops == 2 * 100 * 50 * 70
+    assert (kernel.bytes_read, kernel.bytes_written) == (4 * (5000 + 3500), 4 * 7000)
