@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import graphc as gc
 from graphc.api.laziness import no_grad, unlimited
@@ -140,40 +141,47 @@ def _total(node: Node, parts: list) -> Tensor:
     """The sum of all that flows back to a node. Slices are written into one array: their bytes are moved once."""
     regions = [p for p in parts if isinstance(p, Region)]
     whole = [p for p in parts if not isinstance(p, Region)]
-    total = functools.reduce(lambda a, b: a + b, whole) if whole else None
-    if regions:
-        joined = _joined(node, regions) if total is None else None
-        if joined is not None:
-            return joined
-        if total is None:
-            total = gc.zeros(node.shape, dtype=node.dtype, device=node.device)
-        for key, g in regions:
-            total = total.at[key].add(g)
+    if whole:
+        total, disjoint = functools.reduce(lambda a, b: a + b, whole), None
+    else:
+        disjoint = _side_by_side(node, regions)
+        if disjoint is not None and len(regions) <= MOST_PARTS:
+            return _joined(node, *disjoint)
+        total = _zeros(node, node.shape)
+    for key, g in regions:
+        total = total.at[key].add(g) if disjoint is None else total.at[key].set(g)
     return total
 
 
-def _joined(node: Node, regions: list[Region]) -> Tensor | None:
-    """Slices that are disjoint along one axis and whole along all others, put side by side with zeros between them."""
-    if len(regions) > MOST_PARTS or any(s.step != 1 for key, _ in regions for s in key):
+def _zeros(node: Node, shape: tuple[int, ...]) -> Tensor:
+    return gc.zeros(shape, dtype=node.dtype, device=node.device)
+
+
+def _side_by_side(node: Node, regions: list[Region]) -> tuple[int, list[Region]] | None:
+    """(axis, regions in its order) if they are disjoint along one axis, whole along all others, and without steps."""
+    if any(s.step != 1 for key, _ in regions for s in key):
         return None
     partial = [axis for axis, n in enumerate(node.shape)
                if any((key[axis].start, key[axis].stop) != (0, n) for key, _ in regions)]
     if len(partial) != 1:
         return None
-    axis, at, pieces = partial[0], 0, []
+    axis = partial[0]
+    regions = sorted(regions, key=lambda r: r.key[axis].start)
+    if any(a.key[axis].stop > b.key[axis].start for a, b in pairwise(regions)):
+        return None
+    return axis, regions
 
-    def zeros(n: int) -> Tensor:
-        return gc.zeros((*node.shape[:axis], n, *node.shape[axis + 1:]), dtype=node.dtype, device=node.device)
 
-    for key, g in sorted(regions, key=lambda r: r.key[axis].start):
-        start, stop, _ = key[axis].indices(node.shape[axis])
-        if start < at:
-            return None
-        pieces += [zeros(start - at), g] if start > at else [g]
-        at = stop
-    if at < node.shape[axis]:
-        pieces.append(zeros(node.shape[axis] - at))
-    return gc.concat(pieces, axis=axis) if len(pieces) > 1 else pieces[0]
+def _joined(node: Node, axis: int, regions: list[Region]) -> Tensor:
+    """The regions with zeros between them, as one array."""
+    def gap(n: int) -> list[Tensor]:
+        return [_zeros(node, (*node.shape[:axis], n, *node.shape[axis + 1:]))] if n else []
+
+    at, pieces = 0, []
+    for key, g in regions:
+        pieces += [*gap(key[axis].start - at), g]
+        at = key[axis].stop
+    return gc.concat([*pieces, *gap(node.shape[axis] - at)], axis=axis)
 
 
 # --------------------------------------------------------------------------------------------- functions of functions

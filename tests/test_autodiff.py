@@ -200,3 +200,53 @@ def test_complex_gradients_point_uphill():
 def test_errors(call, error, text):
     with pytest.raises(error, match=f"(?s){text}"):
         call()
+
+
+# ------------------------------------------------------------------------------------------------------ kernels, bytes
+
+def normal(*shape: int) -> gc.Tensor:
+    return gc.asarray(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+
+
+def test_backward_of_cross_entropy_is_one_kernel():
+    labels = gc.asarray(np.random.default_rng(0).integers(0, 512, 256))
+
+    def loss(x):
+        return -gc.take_along_axis(gc.log_softmax(x), labels[:, None], axis=1).mean()
+
+    plan = gc.plan(gc.grad(loss)(normal(256, 512)))
+    assert len(plan.kernels) == 1 and plan.bytes_moved <= 1.05 * (2 * 256 * 512 * 4 + 256 * 8)
+    t = normal(256, 512)
+    assert len(gc.plan(gc.grad(lambda x: (gc.softmax(x) * t).sum())(normal(256, 512))).kernels) == 1
+
+
+def test_backward_of_layernorm_is_two_kernels():
+    t = normal(256, 512)
+
+    def loss(x, scale, shift):
+        centred = x - x.mean(-1, keepdims=True)
+        return ((centred / gc.sqrt(x.var(-1, keepdims=True) + 1e-5) * scale + shift) * t).sum()
+
+    plan = gc.plan(*gc.grad(loss, (0, 1, 2))(normal(256, 512), normal(512), normal(512)))
+    assert len(plan.kernels) == 2
+
+
+def test_backward_of_a_dense_layer_is_its_products_and_a_column_sum():
+    t = normal(256, 128)
+
+    def loss(x, w, b):
+        return (gc.tanh(x @ w + b) * t).sum()
+
+    plan = gc.plan(*gc.grad(loss, (0, 1, 2))(normal(256, 512), normal(512, 128), normal(128)))
+    assert len(plan.kernels) == 4
+
+
+@pytest.mark.parametrize("parts", [8, 64])
+def test_slices_write_their_bytes_once(parts):
+    x = normal(parts * 1024)
+
+    def loss(x):
+        return sum((p * p * k).sum() for k, p in enumerate(gc.split(x, parts)))
+
+    plan = gc.plan(gc.grad(loss)(x))
+    assert plan.bytes_moved <= 5 * x.nbytes

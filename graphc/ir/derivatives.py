@@ -310,7 +310,11 @@ def take(gc, g, y, x, index):
 
 
 def take_along(gc, g, y, x, index):
+    """One element of each row, as a loss takes it: a choice by position, which fuses with what reads it."""
     axis, = y.node.attrs
+    if index.shape[axis] == 1:
+        place = gc.arange(x.shape[axis], dtype=index.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
+        return gc.where(place == index, g, 0), None
     key = tuple(index if a == axis else gc.arange(n).reshape((1,) * a + (n,) + (1,) * (x.ndim - a - 1))
                 for a, n in enumerate(index.shape))
     return gc.zeros_like(x).at[key].add(g), None

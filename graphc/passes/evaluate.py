@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import prod
 
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, REDUCE, RESHAPE,
-                           SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE)
+from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, REDUCE,
+                           RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE)
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
 # long as about two exponentials do on two cores).
@@ -94,7 +94,7 @@ class Evaluations:
     def read_by(self, node: Node, count: float) -> None:
         """The node is evaluated `count` times in all; note what that means for its sources."""
         kind = node.op.kind
-        if kind == ELEMENTWISE:
+        if kind == ELEMENTWISE or node.op is EXPAND:
             for src in node.srcs:
                 self._share(src, count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
