@@ -60,6 +60,16 @@ def current_backend() -> Backend:
     return _backends[_current]
 
 
+def _import_pipeline() -> None:
+    """Passes, Jinja and the frame of the kernels, which a process with an empty cache is going to need."""
+    import graphc.build  # noqa: F401
+    from graphc import codegen
+    codegen.prepare("c")
+
+
+backends.meanwhile.append(_import_pipeline)
+
+
 def default_device() -> str:
     return current_backend().name
 
@@ -250,6 +260,7 @@ def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
         _counters.program_hits += 1
     else:
         _counters.program_misses += 1
+        backend.warm_up()
     if settings.debug:
         from graphc import debug
         debug.show_miss(key, graph, on_disk=program is not None)

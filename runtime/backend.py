@@ -18,7 +18,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -32,6 +32,8 @@ from graphc.runtime.buffers import Buffer
 
 GROUP = "graphc.backends"
 ALIASES = {"c": "cpu", "numpy": "cpu"}
+
+meanwhile: list[Callable[[], None]] = []  # what to do while a compiler that is new to the cache is asked what it can
 
 
 class Executable(Protocol):
@@ -67,7 +69,7 @@ class Backend(Protocol):
         """None if it can run here, else the reason why not and what to install. Cheap after the first call."""
 
     def warm_up(self) -> None:
-        """Begin, in the background, what the first program will need. Never raises."""
+        """Begin what the kernels of a new program will need, in the background. Never raises."""
 
     def describe(self) -> dict[str, str]:
         """What `graphc devices` prints: the device, the compiler, its limits."""

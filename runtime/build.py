@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from graphc.errors import CompileError
 from graphc.runtime import cache
+from graphc.runtime.backend import meanwhile
 from graphc.runtime.compiler import OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit
 from graphc.runtime.counters import counters
 
@@ -24,21 +26,20 @@ PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { re
 
 
 def interview(command: tuple[str, ...]) -> dict:
-    version = _run([*command, "--version"])
-    if version.returncode:
-        raise Unfit(f"`--version` fails: {_first_line(version.stderr)}")
-    target = _run([*command, "-dumpmachine"]).stdout.strip()
-    # The first word of the version is the name that it was called by, and a line tells where it lies.
-    lines = [line for line in version.stdout.splitlines() if line.strip() and not line.startswith("InstalledDir")]
-    first = lines[0].split(maxsplit=1)[-1] if lines else ""
-    identity = "\n".join([first, *lines[1:], target, *command[1:]])
     base = [*REQUIRED, *STRICT]
-    accepted = list(OPTIONAL)
-    if _complaint(command, [*base, *OPTIONAL]):
-        accepted = [flag for flag in OPTIONAL if not _complaint(command, [*base, flag])]
-        complaint = _complaint(command, [*base, *accepted])
-        if complaint:
-            raise Unfit(complaint)
+    with _begin(_probe(command, [*base, *OPTIONAL])) as trial:  # the slowest question first, and work beside it
+        try:
+            for work in meanwhile:
+                work()
+            identity = _identity(command)
+            accepted = list(OPTIONAL)
+            if _complaint(trial):
+                accepted = [flag for flag in OPTIONAL if not _complaint(_begin(_probe(command, [*base, flag])))]
+                complaint = _complaint(_begin(_probe(command, [*base, *accepted])))
+                if complaint:
+                    raise Unfit(complaint)
+        finally:
+            trial.kill()
     return {
         "identity": identity,
         "flags": [*base, *(flag for flag in accepted if not flag.startswith("-l"))],
@@ -46,84 +47,144 @@ def interview(command: tuple[str, ...]) -> dict:
     }
 
 
-def _complaint(command: tuple[str, ...], flags: list[str]) -> str:
-    """What the compiler says against building the probe with these flags; empty if it builds."""
+def _identity(command: tuple[str, ...]) -> str:
+    version, target = _begin([*command, "--version"]), _begin([*command, "-dumpmachine"])
+    text, complaint = _answer(version)
+    machine, _ = _answer(target)
+    if version.returncode:
+        raise Unfit(f"`--version` fails: {_first_line(complaint)}")
+    # The first word of the version is the name that it was called by, and a line tells where it lies.
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("InstalledDir")]
+    first = lines[0].split(maxsplit=1)[-1] if lines else ""
+    return "\n".join([first, *lines[1:], machine.strip(), *command[1:]])
+
+
+def _probe(command: tuple[str, ...], flags: list[str]) -> list[str]:
+    """The command that builds the probe with these flags."""
     folder = cache.private_folder()
-    source, target = folder / "probe.c", folder / "probe.so"
+    source, target = folder / "probe.c", folder / f"probe{cache.next_number()}.so"
     source.write_text(PROBE)
     options = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
-    result = _run([*command, *options, str(source), "-o", str(target), *libraries])
-    return _first_error(result.stderr) if result.returncode else ""
+    return [*command, *options, str(source), "-o", str(target), *libraries]
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def _complaint(trial: subprocess.Popen) -> str:
+    """What the compiler says against building the probe; empty if it builds."""
+    _, errors = _answer(trial)
+    return _first_error(errors) if trial.returncode else ""
+
+
+def _begin(command: list[str]) -> subprocess.Popen:
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", env=_environment(), timeout=120
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", env=_environment(),
+        )  # fmt: skip
+    except OSError as error:
+        raise Unfit(str(error)) from None
+
+
+def _answer(process: subprocess.Popen) -> tuple[str, str]:
+    """Its output and its complaints, when it has ended."""
+    try:
+        return process.communicate(timeout=120)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        process.communicate()
         raise Unfit(str(error)) from None
 
 
 # ------------------------------------------------------------------------------------------------------------ building
 
 
-def build(compiler: Compiler, jobs: Sequence[Job]) -> list[Path]:
-    """Compile the jobs, as many at once as there are CPUs, into files of this process. Raises CompileError."""
-    start = time.perf_counter()
-    folder = cache.private_folder()
-    numbers = [
-        cache.next_number() for _ in jobs
-    ]  # no path is ever used twice: dlopen would return the library it knows
-    targets = [folder / f"{number}.so" for number in numbers]
-    pending = list(zip(jobs, numbers, strict=True))[::-1]
-    running: list[tuple[Job, int, subprocess.Popen]] = []
+@dataclass(frozen=True, eq=False, slots=True)
+class Started:
+    """A job that the compiler is working on, in files of this process that differ in their endings."""
+
+    job: Job
+    target: Path
+    process: subprocess.Popen
+
+    def failed(self) -> bool:
+        return self.process.poll() not in (None, 0)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def build(compiler: Compiler, jobs: Sequence[Job], early: Started | None = None) -> list[Path]:
+    """Compile the jobs, as many at once as there are CPUs, into files of this process. Raises CompileError.
+
+    early   one of the jobs that was started before
+    """
+    begin = time.perf_counter()
+    started = {early.job: early} if early is not None else {}
+    pending = sorted((job for job in jobs if job not in started), key=_size)  # the longest first, from the end
+    running = list(started.values())
     width = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         with _progress(len(jobs)) as advance:
             while pending or running:
                 while pending and len(running) < width:
-                    job, number = pending.pop()
-                    running.append((job, number, _start(compiler, job, folder, number)))
-                job, number, process = running[0]
-                process.wait()
-                running.pop(0)
-                _finish(job, folder, number, process.returncode)
+                    job = pending.pop()
+                    started[job] = start(compiler, job)
+                    running.append(started[job])
+                _finish(_first_ended(running))
                 advance()
     finally:
-        for _, _, process in running:  # an error or Ctrl-C: nobody waits for the others
-            process.kill()
-            process.wait()
-        counters.compile_seconds += time.perf_counter() - start
-    return targets
+        for left in running:  # an error or Ctrl-C: nobody waits for the others
+            left.stop()
+        counters.compile_seconds += time.perf_counter() - begin
+    return [started[job].target for job in jobs]
 
 
-def _start(compiler: Compiler, job: Job, folder: Path, number: int) -> subprocess.Popen:
+def _size(job: Job) -> int:
+    return len(job.text)
+
+
+def _first_ended(running: list[Started]) -> Started:
+    """Takes the first that ends out of the list."""
+    while len(running) > 1:
+        for one in running:
+            if one.process.poll() is not None:
+                running.remove(one)
+                return one
+        time.sleep(0.001)
+    running[0].process.wait()
+    return running.pop()
+
+
+def start(compiler: Compiler, job: Job) -> Started:
     """The names are relative to the working folder, so that no path gets into the object."""
+    folder = cache.private_folder()
+    number = cache.next_number()  # no path is ever used twice: dlopen would return the library it knows
     (folder / f"{number}.c").write_text(job.text)
     include = [] if job.folder is None else ["-I", str(job.folder)]
     command = [*compiler.command, *job.flags, *include, f"{number}.c", "-o", f"{number}.so", *job.libraries]
     with open(folder / f"{number}.err", "wb") as errors:  # a file cannot fill up as a pipe can
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=_environment(),
                 close_fds=False,  # Python's own descriptors are not inherited anyway, and closing costs
             )  # fmt: skip
         except OSError as error:
             raise CompileError(f"{compiler.command[0]} does not start: {error}", fix="see GRAPHC_CC") from None
+    return Started(job, folder / f"{number}.so", process)
 
 
-def _finish(job: Job, folder: Path, number: int, code: int) -> None:
-    errors = folder / f"{number}.err"
-    if code == 0 and (folder / f"{number}.so").is_file():
+def _finish(ended: Started) -> None:
+    job, code = ended.job, ended.process.returncode
+    errors, text = ended.target.with_suffix(".err"), ended.target.with_suffix(".c")
+    if code == 0 and ended.target.is_file():
         errors.unlink()
-        (folder / f"{number}.c").unlink()
+        text.unlink()
         return
-    text = errors.read_text(errors="replace")
+    complaint = errors.read_text(errors="replace")
     source = cache.keep_source(f"{job.key}.c", job.text)
-    reason = _first_error(text) or (f"it was killed by signal {-code}" if code < 0 else f"it returned {code}")
-    raise CompileError(f"the C compiler refused {job.key}: {reason.replace(f'{number}.c', source.name)}",
+    reason = _first_error(complaint) or (f"it was killed by signal {-code}" if code < 0 else f"it returned {code}")
+    raise CompileError(f"the C compiler refused {job.key}: {reason.replace(text.name, source.name)}",
                        fix=f"the source lies in {source}")  # fmt: skip
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from graphc.runtime import buffers, cache, compiler, native
 from graphc.runtime.compiler import Job
 from graphc.runtime.counters import counters
 from graphc.runtime.executable import CpuExecutable, check
+
+if TYPE_CHECKING:
+    from graphc.runtime.build import Started
 
 STORE = cache.Store("kernels")
 
@@ -31,27 +36,24 @@ class CpuBackend:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._native: native.Native | None = None
-        self._not_ready: Exception | None = None
+        self._early: Started | None = None  # the native library, on its way
         self._handles: dict[KernelSource, int] = {}
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+        self._early = None  # its process is a child of the parent
 
     # ------------------------------------------------------------------------------------------------------- the host
 
     def warm_up(self) -> None:
-        """Find the compiler and load the native library in the background, while the first program is being made."""
-        if self._native is None:
-            threading.Thread(target=self._load_library, name="graphc-warm-up", daemon=True).start()
-
-    def _load_library(self) -> None:
+        """Start to build the native library if no cache has it; the passes run beside that."""
         with self._lock:
-            try:
-                if self._native is None:
-                    self._native = _Batch(compiler.find_compiler(), [], with_native=True).native
-            except (GraphcError, OSError) as error:
-                self._not_ready = error  # the first compile meets it again, and raises it in the caller's thread
+            if self._native is None and self._early is None:
+                try:
+                    self._early = _start_native(compiler.find_compiler())
+                except (GraphcError, OSError):
+                    return  # the compiler or a folder is gone: the first compile meets that again, and raises it
 
     def is_available(self) -> str | None:
         try:
@@ -86,8 +88,8 @@ class CpuBackend:
         if missing:
             with self._lock:
                 missing = [kernel for kernel in missing if kernel not in handles]
-                found = _Batch(compiler.find_compiler(), missing, with_native=self._native is None)
-                library = self._native = found.native or self._native
+                found = self._batch(missing)
+                library = self._native
                 assert library is not None, "it was loaded before, or with this batch"
                 handles |= {kernel: found.open(kernel, library) for kernel in missing}
                 counters.compiles += found.misses
@@ -115,16 +117,25 @@ class CpuBackend:
         """The native library. It comes with the first kernels; a program without any is run by it as well."""
         if self._native is None:
             with self._lock:
-                self._native = self._native or _Batch(compiler.find_compiler(), [], with_native=True).native
+                self._batch([])
         assert self._native is not None
         return self._native
+
+    def _batch(self, kernels: Sequence[KernelSource]) -> _Batch:
+        """The kernels' files, and with the first of all the native library."""
+        early, self._early = self._early, None
+        found = _Batch(compiler.find_compiler(), kernels, with_native=self._native is None, early=early)
+        self._native = self._native or found.native
+        return found
 
 
 class _Batch:
     """Files of the kernels of one request, and of the native library if it is still to be loaded: from the cache, or
     compiled together."""
 
-    def __init__(self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool):
+    def __init__(
+        self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool, early: Started | None
+    ):
         self.cc = cc
         jobs = {kernel: self._job(kernel) for kernel in kernels}
         own = _native_job(cc) if with_native else None
@@ -133,7 +144,7 @@ class _Batch:
         unbuilt = [job for job in wanted if job.key not in files]
         self.misses = sum(job is not own for job in unbuilt)
         if unbuilt:
-            files |= _build(cc, unbuilt)
+            files |= _build(cc, unbuilt, early)
         self.files = {kernel: files[job.key] for kernel, job in jobs.items()}
         self.native = self._load_native(own, files[own.key]) if own else None
 
@@ -169,17 +180,29 @@ def _native_job(cc: compiler.Compiler) -> Job:
     return Job(key, '#include "native.c"\n', compiler.NATIVE_FLAGS, ("-ldl",), native.FOLDER)
 
 
+def _start_native(cc: compiler.Compiler) -> Started | None:
+    """Begin to build the native library if the cache lacks it."""
+    job = _native_job(cc)
+    if _sound(job.key) is not None:
+        return None
+    from graphc.runtime.build import start
+
+    started = start(cc, job)
+    atexit.register(started.stop)
+    return started
+
+
 def _sound(key: str) -> Path | None:
     """The file of the cache if its checksum is right."""
     return STORE.path(key) if STORE.load(key) is not None else None
 
 
-def _build(cc: compiler.Compiler, jobs: Sequence[Job]) -> dict[str, Path]:
+def _build(cc: compiler.Compiler, jobs: Sequence[Job], early: Started | None = None) -> dict[str, Path]:
     """Compile into files of this process and copy them into the cache. What is loaded is the file of this process: no
     other can remove or replace it meanwhile."""
     from graphc.runtime.build import build
 
-    paths = build(cc, jobs)
+    paths = build(cc, jobs, early if early is not None and early.job in jobs and not early.failed() else None)
     for job, path in zip(jobs, paths, strict=True):
         STORE.store(job.key, path.read_bytes())
     return {job.key: path for job, path in zip(jobs, paths, strict=True)}

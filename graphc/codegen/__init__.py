@@ -36,6 +36,12 @@ def environment():
                               auto_reload=False)
 
 
+def prepare(dialect: str) -> None:
+    """Do beforehand what the first kernel in a dialect would wait for: imports, and the frame of all kernels."""
+    import importlib
+    importlib.import_module(_LOOPS[dialect]).prepare(environment())
+
+
 def render(kernel: Kernel, dialect: str) -> Rendered:
     """The kernel in a dialect. Equal structure gives equal text, whatever the sizes."""
     import importlib

@@ -44,6 +44,12 @@ def render(kernel: Kernel, environment) -> Rendered:
     return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks))
 
 
+def prepare(environment) -> None:
+    """Compile the template of the frame."""
+    environment.get_template("c/kernel.c.j2")
+    dialect("c")
+
+
 def _text(environment, model: _Model, entry: str) -> str:
     prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
