@@ -47,6 +47,7 @@ def render(kernel: Kernel, environment) -> Rendered:
 def prepare(environment) -> None:
     """Compile the template of the frame."""
     environment.get_template("c/kernel.c.j2")
+    macros(environment, "c/loops.c.j2")["body"]
     dialect("c")
 
 
@@ -65,7 +66,8 @@ def _text(environment, model: _Model, entry: str) -> str:
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
-    return environment.get_template("c/kernel.c.j2").render(k=values)
+    loops = macros(environment, "c/loops.c.j2")
+    return environment.get_template("c/kernel.c.j2").render(k=values, loops=loops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class _Model:
 
     def loop(self, s: Loop, enclosing: dict) -> dict:
         if type(s) is If:
-            return {"kind": "if", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
+            return {"kind": "branch", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
                     "otherwise": self.statements(s.otherwise, enclosing)}
         if s.kind == "reduce":
             return self.reduction(s)

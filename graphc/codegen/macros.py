@@ -1,7 +1,8 @@
 """Template files that are libraries of macros, of which a kernel needs a few.
 
 Compiling such a file whole takes Jinja longer than the C compiler needs for a small kernel, so a macro is compiled when
-it is first asked for, together with the macros and constants that its text names.
+it is first asked for, together with the macros and constants that its text names. In its text `macros[name]` is a macro
+of the file that is chosen by a value, and compiled when it comes to that.
 """
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class MacroFile:
     def __getitem__(self, name: str) -> Callable:
         if name not in self._compiled:
             text = "\n".join(self._parts[part] for part in self._needed(name))
-            self._compiled[name] = getattr(self._environment.from_string(text).module, name)
+            self._compiled[name] = getattr(self._environment.from_string(text, {"macros": self}).module, name)
         return self._compiled[name]
 
     def _needed(self, name: str) -> list[str]:
