@@ -20,8 +20,9 @@ from types import ModuleType
 
 import numpy as np
 
-from benchmarks import floor, peers, works
+from benchmarks import peers, works
 from benchmarks.worker import make_inputs
+from graphc.runtime import floor
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 240.0    # seconds for one reply; torch.compile takes the longest
@@ -153,7 +154,8 @@ class Run:
         for number in range(self.rounds):
             self.tell(f"{row.title}: round {number + 1} of {self.rounds}")
             if self.machine:
-                seconds, bound = self.machine.seconds(work.cost(*size))
+                cost = work.cost(*size)
+                seconds, bound = self.machine.seconds(cost.reads, cost.writes, cost.flops)
                 if row.floor is None or seconds < row.floor:
                     row.floor, row.bound = seconds, bound
             for peer in self.order.sample(list(row.rounds), len(row.rounds)):

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from graphc.build import Built
 from graphc.config import settings
 from graphc.errors import Site
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER
+from graphc.ir.program import Program
 from graphc.passes.cost import kernel_cost
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode
@@ -43,12 +44,15 @@ class Plan:
     bytes_moved, flops  sums over the kernels
     peak_bytes          outputs and temporaries that the run allocates
     explain             why groups were not fused, in words
+    copies              copies that are made beside the kernels
+    program             what the runtime executes; its steps are the kernels and the copies
     """
 
     kernels: tuple[KernelPlan, ...]
     peak_bytes: int
     explain: tuple[str, ...]
     copies: int = 0
+    program: Program | None = field(default=None, repr=False, compare=False)
 
     @property
     def bytes_moved(self) -> int:
@@ -87,7 +91,8 @@ def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:
             kernels.append(_library(step))
         else:
             kernels.append(_kernel(step, built, states))
-    return Plan(tuple(kernels), built.program.peak_with(donated), tuple(dict.fromkeys(built.schedule.notes)), copies)
+    return Plan(tuple(kernels), built.program.peak_with(donated), tuple(dict.fromkeys(built.schedule.notes)), copies,
+                built.program)
 
 
 def _kernel(step: LoweredKernel, built: Built, states: dict) -> KernelPlan:

@@ -111,9 +111,9 @@ class CpuBackend:
     def load(self, program: Program) -> CpuExecutable:
         check(program)
         handles = self.compile(program.kernels)
-        return CpuExecutable(program, handles, self._library())
+        return CpuExecutable(program, handles, self.library())
 
-    def _library(self) -> native.Native:
+    def library(self) -> native.Native:
         """The native library. It comes with the first kernels; a program without any is run by it as well."""
         if self._native is None:
             with self._lock:

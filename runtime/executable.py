@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
 from graphc.ir.program import Copy, Launch, Library, Operand, Program, Slot, Step
-from graphc.runtime import native
+from graphc.runtime import native, profiler
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
@@ -40,12 +41,20 @@ class CpuExecutable:
         self._segments: list[LibrarySegment | NativeSegment] = []
         for first, steps in _split(program.steps):
             if isinstance(steps[0], Library):
-                self._segments.append(LibrarySegment(steps[0]))
+                self._segments.append(LibrarySegment(steps[0], first))
             else:
                 self._segments.append(NativeSegment(steps, first, layout, handles, lib))
         only = self._segments[0] if len(self._segments) == 1 else None
         self._image = only.image if isinstance(only, NativeSegment) else None
+        self._listen(lib)
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
+
+    def _listen(self, lib: native.Native) -> None:
+        """Tell the profiler, if there is one, where the steps of this program lie."""
+        if profiler.current is not None:
+            for segment in self._segments:
+                addresses = [0] if isinstance(segment, LibrarySegment) else segment.addresses(lib)
+                profiler.current.add(self.program, segment.first, addresses, segment)
 
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
         """See runtime.backend.Executable."""
@@ -78,7 +87,10 @@ class CpuExecutable:
     def _run_segments(self, words: bytes, outside: list[Buffer], arena: Buffer | None) -> None:
         for segment in self._segments:
             if isinstance(segment, LibrarySegment):
+                start = time.perf_counter_ns()
                 segment.run(self._layout, outside, arena)
+                if profiler.current is not None:
+                    profiler.current.note(segment, time.perf_counter_ns() - start)
                 continue
             result = self._run(segment.image, words, settings.num_threads)
             if result:
@@ -153,9 +165,16 @@ class NativeSegment:
         encoded = [_encode(step, layout, handles, lib) for step in steps]
         most = [max((len(part[kind]) for part in encoded), default=0) for kind in (1, 2)]
         words = [len(encoded), *most]
+        self._starts: list[int] = []    # of each step, in words
         for head, operands, args, patches in encoded:
+            self._starts.append(len(words))
             words += [*head, len(operands), len(args), len(patches) // 2, *operands, *args, *patches]
         self.image = lib.ffi.new("int64_t[]", words)
+
+    def addresses(self, lib: native.Native) -> list[int]:
+        """Of the steps in memory, as the native library's log names them."""
+        base = int(lib.ffi.cast("intptr_t", self.image))
+        return [base + 8 * start for start in self._starts]
 
 
 def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> tuple[list, list, list, list]:
@@ -173,7 +192,8 @@ def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Nati
 class LibrarySegment:
     """One library step with its operands resolved."""
 
-    def __init__(self, step: Library):
+    def __init__(self, step: Library, first: int):
+        self.first = first
         self.routine = _routines()[step.call]
         self.attrs = dict(step.attrs)
         self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]

@@ -66,6 +66,12 @@ def _explain(options: argparse.Namespace) -> int:
     return explain(options)
 
 
+def _profile(options: argparse.Namespace) -> int:
+    from graphc.cli.profile import profile
+
+    return profile(options)
+
+
 def _devices(options: argparse.Namespace) -> int:
     from graphc.cli.machine import devices
 
@@ -94,6 +100,12 @@ DUMP_EXAMPLES = """examples:
 EXPLAIN_EXAMPLES = """examples:
   graphc explain script.py                            kernels, bytes, flops, and why two groups did not fuse
   GRAPHC_DISABLE=fuse graphc explain script.py        the same without fusion, to compare
+"""
+PROFILE_EXAMPLES = """examples:
+  graphc profile script.py                            time per kernel, bandwidth and flops against this machine's
+  graphc profile script.py --top 5                    the five that take longest
+  graphc profile script.py --format json              for programs
+  graphc profile mypackage.model:step --repeat 20     the same function twenty times
 """
 DEVICES_EXAMPLES = """examples:
   graphc devices                                      backends, compiler, threads and settings of this machine
@@ -133,6 +145,12 @@ def _parser() -> argparse.ArgumentParser:
     _target(sub)
 
     sub = command("explain", _explain, "run a program and tell what fused and what did not", EXPLAIN_EXAMPLES)
+    _target(sub)
+
+    sub = command("profile", _profile, "run a program and show where its kernels spend their time", PROFILE_EXAMPLES)
+    sub.add_argument("--format", choices=("table", "json"), default="table", help="a table, or JSON")
+    sub.add_argument("--top", type=int, metavar="N", help="only the N kernels that take longest")
+    sub.add_argument("--repeat", type=int, default=1, metavar="N", help="run the program N times (default: 1)")
     _target(sub)
 
     command("devices", _devices, "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)

@@ -23,8 +23,9 @@ class Collected(NamedTuple):
     status: int  # 0, or 1 if the program failed after them
 
 
-def collect(target: str, arguments: list[str], backend: str | None) -> Collected:
-    """The plans of a script or of MODULE:FUNC. What the program prints goes to stderr: stdout is for the kernels."""
+def collect(target: str, arguments: list[str], backend: str | None, repeat: int = 1) -> Collected:
+    """The plans of a script or of MODULE:FUNC, run so many times. What the program prints goes to stderr: stdout is for
+    the kernels."""
     from graphc import driver
 
     if not _is_function(target):
@@ -34,7 +35,8 @@ def collect(target: str, arguments: list[str], backend: str | None) -> Collected
     driver.observers.append(plans.append)
     try:
         with contextlib.redirect_stdout(sys.stderr), _as_main(target, arguments):
-            _run(target)
+            for _ in range(repeat):
+                _run(target)
         return Collected(plans, 0)
     except UsageError:
         raise

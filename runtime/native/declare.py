@@ -14,6 +14,7 @@ int64_t gc_run(int64_t *image, const char *words, int64_t threads);
 int64_t gc_failed_step(void);
 int64_t gc_copy_kernel(void);
 int64_t gc_pool_threads(void);
+int64_t gc_profile(int64_t *entries, int64_t room);
 int64_t gc_open(const char *path, const char *entry, char *message, int64_t size);
 void gc_init(int (*poll)(void));
 """

@@ -149,6 +149,29 @@ static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t
     return result;
 }
 
+/* ---- profiling: how long each step took, in nanoseconds, for as long as somebody listens ---- */
+
+static struct { int64_t *entries; int64_t room, used; } step_log;      /* entries: pairs (the step, nanoseconds) */
+
+static void note_time(const struct step *s, int64_t start)
+{
+    int64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
+    int64_t place = __atomic_fetch_add(&step_log.used, 1, __ATOMIC_RELAXED), *entries = step_log.entries;
+    if (!entries || place >= step_log.room) return;
+    entries[2 * place] = (int64_t)(intptr_t)s;
+    entries[2 * place + 1] = spent;
+}
+
+/* Log into `entries` from now on; NULL: no more. Whoever listened keeps the memory, for another thread may be late.
+ * Returns how many steps there were since the last call. */
+int64_t gc_profile(int64_t *entries, int64_t room)
+{
+    int64_t used = __atomic_exchange_n(&step_log.used, 0, __ATOMIC_RELAXED);
+    step_log.room = entries ? room : 0;
+    step_log.entries = entries;
+    return used;
+}
+
 int64_t gc_run(int64_t *image, const char *words, int64_t threads)
 {
     const int64_t *call = (const int64_t *)words;
@@ -161,7 +184,9 @@ int64_t gc_run(int64_t *image, const char *words, int64_t threads)
     int64_t result = GC_OK;
     set_float_mode(FLOAT_MODE);
     for (int64_t i = 0; i < steps; i++) {
+        int64_t start = step_log.entries ? nanoseconds(CLOCK_MONOTONIC) : 0;
         result = run_step(s, call, (void **)work, work + image[1], threads, &w);
+        if (start) note_time(s, start);
         if (!result && i + 1 < steps && watch_says_stop(&w)) result = w.stop;
         if (result) {
             failed_step = i;

@@ -1,7 +1,8 @@
 """The floor: the time below which no implementation can be, from what this machine was measured to do in this run.
 
 Bandwidth is measured with as many bytes as the work moves, because a large cache lifts what fits into it: by reading
-alone where a work writes little, else by the triad a = b + s * c.
+alone where a work writes little, else by the triad a = b + s * c (McCalpin's STREAM, 1995). Shared by benchmarks/ and
+`graphc profile`.
 """
 from __future__ import annotations
 
@@ -11,9 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.works import Cost
-
-SOURCE = Path(__file__).with_name("floor.c")
+SOURCE = Path(__file__).parent / "native" / "floor.c"
 SIGNATURES = """
 double read_bandwidth(int64_t bytes, int threads, int repeats);
 double triad_bandwidth(int64_t bytes, int threads, int repeats);
@@ -45,11 +44,12 @@ class Machine:
         self.flops = max(self.flops, self.native.fma_peak(self.threads, 5))
         return self.flops
 
-    def seconds(self, cost: Cost) -> tuple[float, str]:
-        """The floor of a work, and whether "memory" or "flops" is what bounds it."""
-        kind = "read" if cost.writes < 0.1 * cost.reads else "triad"
-        memory = cost.bytes / self.bandwidth(kind, cost.bytes)
-        return max((memory, "memory"), (cost.flops / self.peak(), "flops"))
+    def seconds(self, reads: int, writes: int, flops: float, size: int | None = None) -> tuple[float, str]:
+        """The floor of a work that reads and writes so many bytes, and whether "memory" or "flops" is what bounds it.
+        `size`: the working set with which to measure, if that is not the bytes moved."""
+        kind = "read" if writes < 0.1 * reads else "triad"
+        memory = (reads + writes) / self.bandwidth(kind, size or reads + writes)
+        return max((memory, "memory"), (flops / self.peak(), "flops"))
 
 
 def measure(threads: int) -> Machine | None:
