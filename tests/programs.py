@@ -19,15 +19,15 @@ from math import prod
 
 import hypothesis.strategies as st
 import numpy as np
+from program_rows import DTYPES, ROW_WEIGHTS, ROWS, WEIGHTS
 
 import graphc as gc
 
 SIZES = (0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 13, 17, 33)
 LONG = (64, 65, 129, 1000, 1025, 2049, 5000)            # past the lanes and the chunks of reductions
+LARGE = ((70_001,), (300, 257), (9, 5_000), (40_000, 3), (17, 40, 41), (3, 1, 30_001), (140_003,), (131_073, 2),
+         (2, 131_075), (3, 2_049, 40))  # the last ones are reduced in two kernels
 MAX_SIZE, MAX_LARGE = 4_000, 300_000                    # elements of a value
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-          "float32", "float64", "complex64")  # fmt: skip
-WEIGHTS = (2, 1, 1, 3, 3, 2, 1, 1, 1, 3, 3, 12, 6, 1)
 
 
 # --------------------------------------------------------------------------------------------------------------- data
@@ -80,7 +80,14 @@ def added(x: gc.Tensor, key, value) -> gc.Tensor:
     return x
 
 
-NAMES = {"gc": gc, "np": np, "leaf": leaf, "assigned": assigned, "added": added}
+def put_along(x: gc.Tensor, indices, value, axis: int) -> gc.Tensor:
+    """x with a value where take_along_axis would read."""
+    x = copy.copy(x)
+    gc.put_along_axis(x, indices, value, axis)
+    return x
+
+
+NAMES = {"gc": gc, "np": np, "leaf": leaf, "assigned": assigned, "added": added, "put_along": put_along}
 
 
 # ----------------------------------------------------------------------------------------------------------- programs
@@ -130,7 +137,7 @@ def _renumber(line: str, new: dict[int, int]) -> str:
 
 def make(random: randoms.Random, large: bool = False) -> Program:
     """A program of some 2 to 10 operations. `large`: some values are long enough for several chunks and threads."""
-    writer = _Writer(random, large)
+    writer = Writer(random, large)
     for _ in range(random.randint(1, 3)):
         writer.add(writer.new_leaf())
     while not writer.lines:         # all of them were too large
@@ -138,7 +145,7 @@ def make(random: randoms.Random, large: bool = False) -> Program:
     wanted, tries = random.randint(2, 9), 0
     while len(writer.lines) < wanted + 3 and tries < 60:
         tries += 1
-        line = random.choices(_ROWS, _ROW_WEIGHTS)[0](writer)
+        line = random.choices(ROWS, ROW_WEIGHTS)[0](writer)
         if line is not None:
             writer.add(line)
     return Program(tuple(writer.lines), writer.outputs())
@@ -159,7 +166,7 @@ def strategy() -> st.SearchStrategy[Program]:
     return st.randoms(use_true_random=False).map(make)
 
 
-class _Writer:
+class Writer:
     """Writes one program line by line; `values[k]` is v{k} as recorded."""
 
     def __init__(self, random: randoms.Random, large: bool):
@@ -190,7 +197,7 @@ class _Writer:
 
     def shape(self) -> tuple[int, ...]:
         if self.large and self.random.random() < 0.7:
-            return self.random.choice(((70_001,), (300, 257), (9, 5_000), (40_000, 3), (17, 40, 41), (3, 1, 30_001)))
+            return self.random.choice(LARGE)
         if self.random.random() < 0.15:
             shape = [self.random.choice(LONG), self.random.choice((1, 2, 3))]
             self.random.shuffle(shape)
@@ -242,304 +249,3 @@ class _Writer:
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
-
-
-# --------------------------------------------------------------------------------------------------------- operations
-
-def row(weight: float):
-    def note(function):
-        _ROWS.append(function)
-        _ROW_WEIGHTS.append(weight)
-        return function
-    return note
-
-
-_ROWS: list = []
-_ROW_WEIGHTS: list[float] = []
-_UNARY = ("exp log sin cos tanh sqrt abs neg square sigmoid relu gelu floor ceil round trunc sign expm1 log1p erf"
-          " isnan isfinite atan cosh asin").split()  # fmt: skip
-
-
-@row(12)
-def unary(w: _Writer) -> str | None:
-    name = w.pick("f")
-    op = w.random.choice(_UNARY)
-    return None if name is None else f"-{name}" if op == "neg" else f"gc.{op}({name})"
-
-
-@row(12)
-def arithmetic(w: _Writer) -> str | None:
-    name = w.pick("iufc")
-    if name is None:
-        return None
-    kind = w.value(name).dtype.kind
-    op = w.random.choice("+ - * + - * /".split() if kind in "fc" else "+ - * + *".split())
-    other = w.scalar(kind) if w.random.random() < 0.3 else w.like(name)
-    return f"{name} {op} {other}" if w.random.random() < 0.7 else f"{other} {op} {name}"
-
-
-@row(4)
-def integer(w: _Writer) -> str | None:
-    name = w.pick("iu")
-    op = w.random.choice("// % & | ^ << >>".split())
-    return None if name is None else f"{name} {op} {w.like(name)}"
-
-
-@row(3)
-def special_binary(w: _Writer) -> str | None:
-    name = w.pick("f")
-    op = w.random.choice(("atan2", "hypot", "floor_divide", "remainder", "fmod", "logaddexp", "pow", "nextafter"))
-    return None if name is None else f"gc.{op}({name}, {w.like(name)})"
-
-
-@row(5)
-def compare(w: _Writer) -> str | None:
-    name = w.pick("biuf")
-    op = w.random.choice("< <= > >= == !=".split())
-    return None if name is None else f"{name} {op} {w.like(name)}"
-
-
-@row(4)
-def extreme(w: _Writer) -> str | None:
-    name = w.pick("iuf")
-    op = w.random.choice(("maximum", "minimum"))
-    return None if name is None else f"gc.{op}({name}, {w.like(name)})"
-
-
-@row(6)
-def where(w: _Writer) -> str | None:
-    name = w.pick()
-    if name is None:
-        return None
-    shape = w.value(name).shape
-    other = w.new_leaf(w.value(name).dtype.name, [1 if w.random.random() < 0.4 else n for n in shape])
-    condition = w.new_leaf("bool", [1 if w.random.random() < 0.4 else n for n in shape])
-    if w.random.random() < 0.5 and w.value(name).dtype.kind in "fiu":
-        condition = f"{name} > {other}"
-    return f"gc.where({condition}, {name}, {other})"
-
-
-@row(5)
-def cast(w: _Writer) -> str | None:
-    name = w.pick("biuf")
-    if name is None:
-        return None
-    target = w.random.choice([d for d in DTYPES if d != "complex64"])
-    if w.value(name).dtype.kind == "f" and target.startswith(("int", "uint")):     # outside the range: undefined
-        low = 0 if target.startswith("uint") else -100
-        return f"gc.clip(gc.where(gc.isnan({name}), 0, {name}), {low}, 100).astype({target!r})"
-    return f"{name}.astype({target!r})"
-
-
-@row(8)
-def sliced(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0)
-    return None if name is None else f"{name}[{', '.join(_slice(w, n) for n in w.value(name).shape)}]"
-
-
-def _slice(w: _Writer, n: int) -> str:
-    choice = w.random.random()
-    if choice < 0.3:
-        return ":"
-    if choice < 0.4 and n:
-        return str(w.random.randrange(-n, n))
-    if choice < 0.5:
-        return "::-1"
-    start, stop = sorted((w.random.randint(0, n), w.random.randint(0, n)))
-    step = w.random.choice((1, 1, 2, 3))
-    return f"{start}:{stop}:{step}" if w.random.random() < 0.7 else f"{stop}:{start}:-{step}"
-
-
-@row(6)
-def transposed(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 1)
-    if name is None:
-        return None
-    axes = list(range(w.value(name).ndim))
-    w.random.shuffle(axes)
-    return f"gc.permute_dims({name}, {tuple(axes)})"
-
-
-@row(6)
-def reshaped(w: _Writer) -> str | None:
-    name = w.pick()
-    if name is None:
-        return None
-    size, shape = w.value(name).size, []
-    for factor in (2, 3, 4, 5, 7, 8, 13, 33):
-        if size and size % factor == 0 and w.random.random() < 0.5:
-            shape.append(factor)
-            size //= factor
-    shape.append(size)
-    w.random.shuffle(shape)
-    if w.random.random() < 0.2:
-        shape.insert(w.random.randint(0, len(shape)), 1)
-    return f"{name}.reshape({tuple(shape[:5]) if prod(shape[:5]) == w.value(name).size else (-1,)})"
-
-
-@row(3)
-def padded(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0)
-    if name is None:
-        return None
-    widths = tuple((w.random.randint(0, 2), w.random.randint(0, 2)) for _ in w.value(name).shape)
-    return f"gc.pad({name}, {widths}, constant_values={w.random.choice((0, 1))})"
-
-
-@row(4)
-def joined(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0)
-    if name is None:
-        return None
-    own = w.value(name)
-    axis = w.random.randrange(own.ndim)
-    fitting = [f"v{k}" for k, t in enumerate(w.values) if t.ndim == own.ndim and t.dtype is own.dtype
-               and t.shape[:axis] + t.shape[axis + 1:] == own.shape[:axis] + own.shape[axis + 1:]]  # fmt: skip
-    parts = [name] + [w.random.choice(fitting) for _ in range(w.random.randint(1, 2))]
-    if w.random.random() < 0.3:
-        shape = [w.random.choice((0, 1, 3)) if k == axis else n for k, n in enumerate(own.shape)]
-        parts.append(w.new_leaf(own.dtype.name, shape))
-    return f"gc.concat([{', '.join(parts)}], axis={axis})"
-
-
-@row(5)
-def moved(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0)
-    if name is None:
-        return None
-    axis = w.random.randrange(w.value(name).ndim)
-    return w.random.choice((
-        f"gc.flip({name}, axis={axis})", f"gc.roll({name}, {w.random.randint(-5, 5)}, axis={axis})",
-        f"gc.repeat({name}, 2, axis={axis})", f"gc.stack([{name}, {name}], axis={axis})",
-        f"gc.expand_dims({name}, axis={axis})", f"gc.tile({name}, 2)"))  # fmt: skip
-
-
-@row(2)
-def expanded(w: _Writer) -> str | None:
-    name = w.pick()
-    if name is None:
-        return None
-    shape = [w.random.choice((2, 3)) if n == 1 else n for n in w.value(name).shape]
-    return f"gc.broadcast_to({name}, {(*[2] * w.random.randint(0, 1), *shape)})"
-
-
-@row(2)
-def windows(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0 and t.shape[-1] >= 3)
-    return None if name is None else f"gc.sliding_window_view({name}, {w.random.randint(1, 3)}, axis=-1)"
-
-
-@row(12)
-def reduced(w: _Writer) -> str | None:
-    op = w.random.choice(("sum", "sum", "sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "max"))
-    name = w.pick("f" if op in ("mean", "var", "std") else "biufc" if op == "sum" else "iuf")
-    if name is None:
-        return None
-    own = w.value(name)
-    axis = w.axes(own.ndim)
-    if op in ("max", "min"):
-        axes = range(own.ndim) if axis is None else np.atleast_1d(axis)
-        if any(own.shape[k] == 0 for k in axes):
-            return None
-    keep = ", keepdims=True" if w.random.random() < 0.5 else ""
-    if w.random.random() < 0.4:      # and what one does with a statistic: compare the rows with it
-        return f"{name} - gc.{op}({name}, axis={axis}, keepdims=True)" if op not in ("any", "all") else None
-    return f"gc.{op}({name}, axis={axis}{keep})"
-
-
-@row(5)
-def rows(w: _Writer) -> str | None:
-    name = w.pick("f", where=lambda t: t.ndim > 0 and t.size > 0)
-    if name is None:
-        return None
-    axis = w.random.randrange(w.value(name).ndim)
-    op = w.random.choice(("softmax", "log_softmax", "logsumexp", "normal"))
-    if op == "normal":
-        return f"({name} - gc.mean({name}, axis={axis}, keepdims=True)) / gc.sqrt(gc.var({name}, axis={axis}," \
-               " keepdims=True) + 1)"
-    return f"gc.{op}({name}, axis={axis})"
-
-
-@row(3)
-def positions(w: _Writer) -> str | None:
-    name = w.pick("iuf", where=lambda t: t.ndim > 0 and t.size > 0)
-    if name is None:
-        return None
-    axis = w.random.choice((None, w.random.randrange(w.value(name).ndim)))
-    return f"gc.{w.random.choice(('argmax', 'argmin'))}({name}, axis={axis})"
-
-
-@row(3)
-def running(w: _Writer) -> str | None:
-    name = w.pick("iuf", where=lambda t: t.ndim > 0)
-    if name is None:
-        return None
-    op = w.random.choice(("cumulative_sum", "cumulative_sum", "cumulative_prod"))
-    return f"gc.{op}({name}, axis={w.random.randrange(w.value(name).ndim)})"
-
-
-@row(4)
-def product(w: _Writer) -> str | None:
-    name = w.pick("iufc", where=lambda t: 0 < t.ndim < 4 and t.shape[-1] <= 2048)
-    if name is None:
-        return None
-    own = w.value(name)
-    shape = (own.shape[-1], w.random.choice((1, 2, 5, 9, 65)))
-    if prod(own.shape[:-1]) * shape[1] > w.limit or prod(own.shape) * shape[1] > 30 * w.limit:
-        return None
-    fitting = [f"v{k}" for k, t in enumerate(w.values) if t.dtype is own.dtype and t.ndim == 2 and own.ndim == 2
-               and t.shape[0] == own.shape[-1] and own.shape[0] * t.shape[1] <= w.limit]  # fmt: skip
-    return f"{name} @ {w.random.choice(fitting) if fitting else w.new_leaf(own.dtype.name, shape)}"
-
-
-def _positions(w: _Writer, n: int, shape: tuple[int, ...]) -> str:
-    """An expression of integer indices below n."""
-    line = f"leaf('int64', {shape}, 'plain', {w.seed()}) % {n}"
-    return line if w.random.random() < 0.6 else f"{line} - {n}"
-
-
-@row(4)
-def taken(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0 and t.size > 0)
-    if name is None:
-        return None
-    own = w.value(name)
-    axis = w.random.randrange(own.ndim)
-    shape = w.random.choice(((3,), (1,), (2, 3), (), (0,), (7,)))
-    if w.random.random() < 0.3 and own.ndim >= 2:
-        both = w.random.choice(((4,), (3, 2)))
-        return f"{name}[{_positions(w, own.shape[0], both)}, {_positions(w, own.shape[1], both)}]"
-    return f"gc.take({name}, {_positions(w, own.shape[axis], shape)}, axis={axis})"
-
-
-@row(5)
-def updated(w: _Writer) -> str | None:
-    name = w.pick(where=lambda t: t.ndim > 0 and t.size > 0)
-    if name is None:
-        return None
-    own = w.value(name)
-    if w.random.random() < 0.4:
-        kind = "added" if own.dtype.kind in "iuf" and w.random.random() < 0.6 else "assigned"
-        value = w.new_leaf(own.dtype.name, (4, *own.shape[1:]))
-        return f"{kind}({name}, {_positions(w, own.shape[0], (4,))}, {value})"
-    key = ", ".join(_slice(w, n) for n in own.shape)
-    region = own[eval(f"np.s_[{key},]", {"np": np})]
-    shape = [1 if w.random.random() < 0.2 else n for n in region.shape]
-    value = w.scalar(own.dtype.kind) if w.random.random() < 0.2 and own.dtype.kind != "b" \
-        else w.new_leaf(own.dtype.name, shape)
-    return f"assigned({name}, np.s_[{key},], {value})"
-
-
-@row(2)
-def counted(w: _Writer) -> str:
-    n = w.random.choice((1, 3, 7, 33))
-    dtype = w.random.choice(("float32", "int64", "float64", "int32"))
-    return w.random.choice((f"gc.arange({n}, dtype={dtype!r})", f"gc.eye({n}, {min(n, 7)}, dtype={dtype!r})",
-                            f"gc.full(({n}, 3), 2, dtype={dtype!r})"))  # fmt: skip
-
-
-@row(1)
-def complex_parts(w: _Writer) -> str | None:
-    name = w.pick("c")
-    return None if name is None else f"gc.{w.random.choice(('abs', 'real', 'imag', 'conj', 'exp', 'sqrt'))}({name})"
-

@@ -40,7 +40,7 @@ def interpreted(program: Program) -> tuple[Built, list[np.ndarray], list[np.ndar
     """The built program, the interpreter's results, those of C, and whether they must be equal bit by bit."""
     nodes = dict.fromkeys(t.node for t in program.results())
     pending = [n for n in nodes if n.value is None and n.op is not CONST]
-    exact = not any(n.op.name in ULPS or n.dtype is dt.complex64 for n in topological(pending))
+    exact = not any(n.op.name in ULPS or n.dtype in (dt.complex64, dt.complex128) for n in topological(pending))
     graph = canonical.canonicalize(pending)
     built = build(graph, "c")
     leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
