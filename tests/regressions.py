@@ -67,4 +67,24 @@ REGRESSIONS = {
         gc.where(leaf('bool', (4, 0, 4), 'plain', 170), v0, leaf('float64', (4, 1, 4), 'plain', 54))
         gc.var(v1.reshape((0,)), axis=None)
     """,
+    "the end of a long reduction's last block, inside a division": """
+        leaf('complex64', (3, 1, 30001), 'plain', 688)
+        gc.tile(v0, 2).reshape((180006,))
+        v1 - gc.sum(v1, axis=None, keepdims=True)
+    """,
+    "zeros of both signs": """
+        leaf('float16', (5, 66), 'special', 3) * 0
+        gc.maximum(v0, -v0) + gc.minimum(v0, 0.0)
+        gc.max(1 / v1, axis=1) + gc.min(-1 / gc.relu(v0), axis=1)
+        1 / gc.max(v0, axis=0)[:5] + 1 / gc.min(v0, axis=1) + v2
+    """,
+    "deviations over an axis of nothing, with simplify switched off": """
+        leaf('float32', (7, 0, 1, 4), 'special', 719)
+        v0 - gc.var(v0, axis=1, keepdims=True)
+        gc.all(v1, axis=(0, 3)) | gc.any(gc.isnan(gc.var(v0, axis=1)))
+    """,
+    "the last block of a long reduction of what is read by rows": """
+        leaf('float32', (2, 131075), 'plain', 293)
+        gc.var(gc.diff(gc.hardswish(v0), axis=0), axis=None)
+    """,
 }

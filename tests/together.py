@@ -8,7 +8,9 @@ find them in memory. What a rehearsal missed is compiled by itself, as for users
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -49,21 +51,22 @@ class Together(CpuBackend):
             compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
 
     def compile_wanted(self) -> None:
-        """Compile what was noted, and is not there yet, as one text."""
-        kernels = [kernel for kernel in self.wanted if kernel not in self._handles]
+        """Compile what was noted, and is not there yet, in as few texts as go together."""
+        wanted = [kernel for kernel in self.wanted if kernel not in self._handles]
         self.wanted.clear()
-        if not kernels:
-            return
         cc = _at_level(compiler.find_compiler(), self.level)
-        number = cache.next_number()
-        source, target = (cache.private_folder() / f"{number}.{ending}" for ending in ("c", "so"))
-        source.write_text(one_text([kernel.text for kernel in kernels]))
-        # -Werror: two kernels that define a macro differently would only be warned of.
-        command = [*cc.command, *cc.flags, "-Werror", str(source), "-o", str(target), *cc.libraries]
-        subprocess.run(command, check=True)
-        source.unlink()
-        library = ctypes.CDLL(str(target))
-        self._handles |= {k: ctypes.cast(library[k.entry], ctypes.c_void_p).value for k in kernels}
+        for kernels in going_together(wanted):
+            number = cache.next_number()
+            source, target = (cache.private_folder() / f"{number}.{ending}" for ending in ("c", "so"))
+            source.write_text(one_text([kernel.text for kernel in kernels]))
+            command = [*cc.command, *cc.flags, str(source), "-o", str(target), *cc.libraries]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                warnings.warn(f"{len(kernels)} kernels are compiled one by one: {done.stderr[:2000]}", stacklevel=2)
+                continue
+            source.unlink()
+            library = ctypes.CDLL(str(target))
+            self._handles |= {k: ctypes.cast(library[k.entry], ctypes.c_void_p).value for k in kernels}
 
 
 def _at_level(cc: compiler.Compiler, level: str) -> compiler.Compiler:
@@ -87,6 +90,34 @@ class _Deferred:
             if slot not in slots:
                 slots[slot] = self.backend.allocate(self.program.slots[slot].nbytes)
         return [slots[slot] for slot in self.program.outputs]
+
+
+def going_together(kernels: Sequence[KernelSource]) -> list[list[KernelSource]]:
+    """The kernels in groups in which no two give one name two meanings."""
+    groups: list[tuple[list[KernelSource], dict[str, list[str]]]] = []
+    for kernel in kernels:
+        meanings = _meanings(kernel.text)
+        for members, known in groups:
+            if all(known.get(name, meaning) == meaning for name, meaning in meanings.items()):
+                members.append(kernel)
+                known |= meanings
+                break
+        else:
+            groups.append(([kernel], meanings))
+    return [members for members, _ in groups]
+
+
+_DEFINED = re.compile(r"^#define (\w+)|^typedef [^;]*?(\w+)(?: __attribute__.*)?;$"
+                      r"|^(?!#|typedef)[^=\n]*?\b(gc_\w+)\(", re.M)  # fmt: skip
+
+
+def _meanings(text: str) -> dict[str, list[str]]:
+    """Each helper, type and macro that a text defines, and the parts that do."""
+    found: dict[str, list[str]] = {}
+    for part in _definitions(text):
+        for names in _DEFINED.findall(part):
+            found.setdefault("".join(names), []).append(part)
+    return found
 
 
 def one_text(texts: Sequence[str]) -> str:

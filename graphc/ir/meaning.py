@@ -126,6 +126,33 @@ def window(attrs, dtype, shape, x):
 
 # ------------------------------------------------------------------------------------- reductions, scans, contraction
 
+def extreme(ufunc: np.ufunc) -> Callable:
+    """np.maximum or np.minimum with 0.0 above -0.0: which of them NumPy takes depends on the dtype and the order."""
+    def of_zeros(a, b):     # one of them is 0.0 (-0.0): so is the sum
+        return a + b if ufunc is np.maximum else -(-a + -b)
+
+    def meaning(a, b):
+        found = ufunc(a, b)
+        if found.dtype.kind in "biu":
+            return found
+        return np.where((a == 0) & (b == 0), of_zeros(a, b), found)
+    return meaning
+
+
+def extreme_reduction(ufunc: np.ufunc) -> Callable:
+    plain, largest = reduction(ufunc), ufunc is np.maximum
+
+    def meaning(attrs, dtype, shape, x):
+        found = plain(attrs, dtype, shape, x)
+        if dtype.kind != "f":
+            return found
+        zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
+        with np.errstate(all="ignore"):
+            wins = ((x == 0) & (np.signbit(x) != largest)).any(attrs[0])
+            return np.where(found == 0, np.where(wins, zero, -zero), found)
+    return meaning
+
+
 def reduction(ufunc: np.ufunc) -> Callable:
     def meaning(attrs, dtype, shape, x):
         # Along contiguous memory NumPy adds pairwise; along other axes it adds one after the other.

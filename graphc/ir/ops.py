@@ -201,9 +201,11 @@ POW = _row("pow", 2, ELEMENTWISE, _same, meaning.power,
 ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16, grad=d.atan2)
 HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12, grad=d.hypot)
 # NaN in either operand gives NaN, as in NumPy.
-MAXIMUM = _binary("maximum", np.maximum, {"b": "{0} | {1}", "iu": "{0} > {1} ? {0} : {1}", "f": "gc_max_{t}({0}, {1})"},
+MAXIMUM = _binary("maximum", meaning.extreme(np.maximum),
+                  {"b": "{0} | {1}", "iu": "{0} > {1} ? {0} : {1}", "f": "gc_max_{t}({0}, {1})"},
                   "commutative", "associative", "idempotent", dtypes="biuf", grad=d.maximum)
-MINIMUM = _binary("minimum", np.minimum, {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
+MINIMUM = _binary("minimum", meaning.extreme(np.minimum),
+                  {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
                   "commutative", "associative", "idempotent", dtypes="biuf", grad=d.minimum)
 COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f", grad=d.copysign)
 NEXTAFTER = _binary("nextafter", np.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12)
@@ -244,8 +246,8 @@ WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window, grad=d.window)
 # docs/numerics.md and is decided when the op is recorded: inner if it is the last axis.
 SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), "add", grad=d.total)
 PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), "mul", grad=d.product)
-MAX = _row("max", 1, REDUCE, _same, meaning.reduction(np.maximum), "maximum", dtypes="biuf", grad=d.extremum)
-MIN = _row("min", 1, REDUCE, _same, meaning.reduction(np.minimum), "minimum", dtypes="biuf", grad=d.extremum)
+MAX = _row("max", 1, REDUCE, _same, meaning.extreme_reduction(np.maximum), "maximum", dtypes="biuf", grad=d.extremum)
+MIN = _row("min", 1, REDUCE, _same, meaning.extreme_reduction(np.minimum), "minimum", dtypes="biuf", grad=d.extremum)
 # Sum of squared deviations from the mean, by Chan's merge (Chan, Golub & LeVeque 1983).
 M2 = _row("m2", 1, REDUCE, _same, meaning.m2, "m2", dtypes="f", grad=d.squared_deviations)
 

@@ -203,13 +203,19 @@ def verify_kernel(kernel: Kernel, nodes: tuple[Node, ...]) -> None:
 
 
 Ranges = dict[Axis, tuple[int, int]]
+Limits = dict[Axis, Index]
+
+
+def _accumulated(statements: tuple) -> set[str]:
+    found = {s.name for s in statements if type(s) is Accumulate}
+    return found.union(*(_accumulated(s.body) for s in statements if type(s) is Loop))
 
 
 class _KernelChecker:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self.known: set[str] = set()            # lets and accumulations
-        self.limits: dict[Axis, Index] = {}      # where loops end that other axes shorten
+        self.limits: Limits = {}
         self.lets: dict[str, set[Axis]] = {}    # the axes that a let depends on
         self.locals: dict[str, Local] = {}
         self.stored: set[int] = set()
@@ -243,7 +249,7 @@ class _KernelChecker:
             self.limits[s.axis] = s.limit
             high = min(high, s.limit.bounds[1] - 1)
         if low > high:      # never runs; what it would accumulate stays at the identity
-            self.known |= {inner.name for inner in s.body if type(inner) is Accumulate}
+            self.known |= _accumulated(s.body)
             return
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 
@@ -336,32 +342,35 @@ class _KernelChecker:
 
     def _inside(self, index: Index, size: int, name: str, ranges: Ranges, asked: set[Axis]) -> None:
         self._axes(index, ranges)
-        low, high = bounds(index, ranges)
-        for axis, k in index.terms:     # the last iteration of a loop that ends at a limit, which other axes move
-            if k > 0 and axis in self.limits:
-                last = shift(add(index, mul(add(self.limits[axis], mul(of(axis), -1)), k)), -k)
-                high = min(high, bounds(last, ranges)[1])
+        low, high = bounds(index, ranges, self.limits)
         if axes_of(index) & asked:      # what was asked is not followed here
             return
         self.require(0 <= low and high < size, f"{name}[{index}] runs from {low} to {high}, of {size}")
 
 
-def bounds(index: Index, ranges: Ranges) -> tuple[int, int]:
-    """The least and the greatest value when loops run over these ranges; as Index.bounds, which knows extents only."""
+def bounds(index: Index, ranges: Ranges, limits: Limits) -> tuple[int, int]:
+    """The least and the greatest value when loops run over these ranges; as Index.bounds, which knows extents only.
+
+    limits: where loops end that other axes shorten; the last iteration of such a loop is replaced by that.
+    """
     low = high = index.const
     for atom, k in index.terms:
-        a, b = _atom_bounds(atom, ranges)
+        a, b = _atom_bounds(atom, ranges, limits)
         low += k * (a if k > 0 else b)
         high += k * (b if k > 0 else a)
+    for axis, k in index.terms:
+        if k > 0 and axis in limits:
+            last = shift(add(index, mul(add(limits[axis], mul(of(axis), -1)), k)), -k)
+            high = min(high, bounds(last, ranges, limits)[1])     # a limit names outer axes only: this ends
     return low, high
 
 
-def _atom_bounds(atom, ranges: Ranges) -> tuple[int, int]:
+def _atom_bounds(atom, ranges: Ranges, limits: Limits) -> tuple[int, int]:
     if type(atom) is Axis:
         return ranges.get(atom, atom.bounds)
     if type(atom) is Data:
         return atom.bounds
-    low, high = bounds(atom.numerator, ranges)
+    low, high = bounds(atom.numerator, ranges, limits)
     if type(atom) is FloorDiv:
         return low // atom.denominator, high // atom.denominator
     if low // atom.denominator == high // atom.denominator:
