@@ -260,7 +260,7 @@ def test_computed_index_out_of_range_raises_in_realize_with_the_line():
 @pytest.mark.parametrize(("key", "text"), [
     ((0, 0, 0), "3 indices for shape"), ((..., ...), "one ellipsis"), (1.5, "an index can't be 1.5"),
     ("a", "an index can't be 'a'"), (np.ones(2), "arrays of float64 can't be indices"),
-    (np.ones(3, bool), "does not fit axes"), (slice(0, 2, 0), "means nothing"),
+    (np.ones(3, bool), "does not fit axes"),
 ], ids=str)
 def test_bad_keys(key, text):
     with pytest.raises(IndexError) as error:
@@ -269,7 +269,7 @@ def test_bad_keys(key, text):
 
 
 def test_arrays_that_do_not_broadcast():
-    with pytest.raises(ShapeError, match="do not broadcast"):
+    with pytest.raises(IndexError, match="do not broadcast"):
         gc.zeros((5, 5))[[0, 1], [0, 1, 2]]
 
 

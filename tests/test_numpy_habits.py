@@ -48,6 +48,32 @@ def test_refused_as_by_numpy(call, error):
     assert "test_numpy_habits.py" in str(caught.value)
 
 
+@pytest.mark.parametrize("key", [range(1, 3), ((0, 2),), (slice(None), (1, 0)), (range(2), range(2))])
+def test_sequences_as_indices(key):
+    x = np.arange(9).reshape(3, 3)
+    t = gc.asarray(x)
+    check(t[key], x[key], exact=True)
+    t[key], x[key] = 7, 7
+    check(t, x, exact=True)
+
+
+def test_indices_that_do_not_broadcast():
+    with pytest.raises(IndexError, match=r"\[getitem\] index arrays: shapes \(2,\) and \(3,\) do not broadcast"):
+        gc.ones((3, 3))[[0, 1], [0, 1, 2]]
+    with pytest.raises(ValueError, match="step cannot be zero"):
+        gc.ones(3)[::0]
+    with pytest.raises(TypeError, match="slice indices must be integers"):
+        gc.ones(3)["a":]
+    with pytest.raises(IndexError, match="setitem"):
+        gc.ones((3, 3))[[0, 1], [0, 1, 2]] = 0
+
+
+@pytest.mark.parametrize("dtype, value", [("float32", 1j), ("int64", np.nan), ("uint8", np.inf)])
+def test_numbers_that_a_dtype_cannot_hold(dtype, value):
+    with pytest.raises(TypeError, match="can't be stored as"):
+        gc.ones(3, dtype=dtype)[0] = value
+
+
 def test_covariances_of_a_vector_and_of_too_little():
     x = np.array([1.0, 2.0, 4.0])
     check(gc.cov(gc.asarray(x)), np.cov(x))

@@ -102,8 +102,8 @@ def _entry(item, name: str) -> list:
         if item.dtype.kind in "iu":
             return [item]
         raise DTypeError(f"a {item.dtype} tensor can't be an index", op=name, fix="use integers or booleans")
-    if isinstance(item, (list, np.ndarray)) or hasattr(item, "__array__"):
-        array = record.to_array(item, name)
+    if isinstance(item, (list, tuple, range, np.ndarray)) or hasattr(item, "__array__"):
+        array = record.to_array(list(item) if isinstance(item, range) else item, name)
         if not array.size and not isinstance(item, np.ndarray):
             array = array.astype(np.int64)
         if array.dtype.kind in "biu":
@@ -170,16 +170,26 @@ def select(key, shape: tuple[int, ...], name: str) -> Selection:
         starts.append(start)
         lengths.append(length)
         steps.append(step)
+    _together_or_not(arrays, name)
     neighbours = not special or special[-1] - special[0] == len(special) - 1
     place = kept_before if arrays and neighbours else 0
     return Selection(tuple(starts), tuple(steps), tuple(lengths), tuple(inner), arrays, place)
+
+
+def _together_or_not(arrays: dict[int, Tensor], name: str) -> None:
+    """Raise IndexOutOfRange, as NumPy its IndexError, where the index arrays do not broadcast."""
+    try:
+        broadcast_shapes(name, *(a.shape for a in arrays.values()))
+    except ShapeError as error:
+        raise IndexOutOfRange(f"index arrays: {error.message}", op=name, fix=error.fix) from None
 
 
 def _slice(entry: slice, n: int, name: str) -> tuple[int, int, int]:
     try:
         start, stop, step = entry.indices(n)
     except (TypeError, ValueError) as error:
-        raise IndexOutOfRange(f"{entry} means nothing: {error}", op=name) from None
+        kind = ShapeError if isinstance(error, ValueError) else DTypeError
+        raise kind(f"{entry} means nothing: {error}", op=name) from None
     length = len(range(start, stop, step))
     return (start if length else 0), length, (step if length > 1 else 1)
 
@@ -375,7 +385,13 @@ def _masked(x: Tensor, mask, value) -> Tensor:
 
 
 def _value(x: Tensor, value) -> Tensor:
+    if value.__class__ in (float, complex) and not _can_hold(x.dtype, value):
+        raise DTypeError(f"{value} can't be stored as {x.dtype}", op="setitem", fix="cast the tensor first")
     return cast(as_tensor(value, x, "setitem"), x.dtype)
+
+
+def _can_hold(dtype: dtypes.DType, value: float | complex) -> bool:
+    return dtype.kind in "bc" or not isinstance(value, complex) and (dtype.kind == "f" or np.isfinite(value))
 
 
 def written(x: Tensor, key, value, mode: str) -> Tensor:
