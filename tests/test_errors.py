@@ -129,7 +129,7 @@ CAUGHT_BY = {
     "PowerError": (ValueError,),
     "IndexOutOfRange": (IndexError,),
     "TruthValueError": (ValueError,),
-    "TracerError": (TypeError,),
+    "TracerError": (TypeError,), "GradientError": (ValueError,),
     "BackendError": (RuntimeError,),
     "NoCompilerError": (errors.BackendError, RuntimeError),
     "CompileError": (RuntimeError,),
