@@ -92,6 +92,31 @@ def test_row_sums_keep_their_partial_results_in_registers(assembly):
 
 
 @needs_avx2
+def test_a_row_maximum_is_two_maxima(assembly):
+    """Two that differ in zeros and NaN, and are combined; no comparison for each of these cases."""
+    text = assembly(gc.max(array(512, 4096), axis=1))
+    assert count(text, "vmaxps", WIDE) >= 2 * 64 // (16 if WIDE == "zmm" else 8)
+    assert count(text, "vcmp\\w*ps", WIDE) <= count(text, "vmaxps", WIDE) / 2
+
+
+@needs_avx2
+def test_the_second_sweep_over_a_row_fetches_the_next_row(assembly):
+    x = array(512, 1024)
+    softmax = gc.exp(x - gc.max(x, axis=1, keepdims=True))
+    text = assembly(softmax / gc.sum(softmax, axis=1, keepdims=True))
+    assert count(text, "prefetcht0") == 64 * 4 // 64
+    assert count(assembly(gc.sum(x, axis=1)), "prefetcht0") == 0
+
+
+def test_mean_and_variance_share_their_first_sweep(backend):
+    """Sum and deviations begin with the same sums of lanes: two sweeps in all, each with its tail."""
+    x = array(512, 1024)
+    (kernel,) = gc.plan((x - gc.mean(x, axis=1, keepdims=True)) / gc.std(x, axis=1, keepdims=True)).kernels
+    assert kernel.source.count("base + 64 <=") == 2
+    assert kernel.source.count("FOLD(sum0_lane") == kernel.source.count("FOLD(m21_lane") == 1
+
+
+@needs_avx2
 def test_column_sums_are_vectors(assembly):
     assert count(assembly(gc.sum(array(4096, 512), axis=0)), "vaddps", WIDE) >= 16
 

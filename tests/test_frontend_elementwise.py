@@ -230,6 +230,29 @@ def test_clip_fmax_heaviside_where():
     agree(gc.where(t > 0, gc.asarray(np.float32(1)), 2.0), np.where(x > 0, np.float32(1), 2.0).astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_extremes_of_zeros_and_nan(dtype):
+    """0.0 is larger than -0.0 and NaN wins, in vectors, in their remainders, between scalars and in reductions."""
+    def larger(a, b):
+        return a + b if a != a or b != b else max((a, math.copysign(1, a)), (b, math.copysign(1, b)))[0]
+
+    def same(tensor, want):
+        found = tensor.astype("float64").numpy()
+        np.testing.assert_array_equal(found, np.full(found.shape, want), f"{a}, {b}")
+        assert np.all(np.signbit(found) == np.signbit(want)) or want != want, f"{a}, {b}"
+
+    special = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]
+    for a, b in itertools.product(special, special):
+        most, least = larger(a, b), -larger(-a, -b)
+        for length in (1, 70):
+            x, y = (gc.asarray(np.full(length, v)).astype(dtype) for v in (a, b))
+            same(gc.maximum(x, y), most)
+            same(gc.minimum(x, y), least)
+            both = gc.asarray(np.array([a] * length + [b] + [a] * 30)).astype(dtype)
+            same(gc.max(both), most)
+            same(gc.min(both), least)
+
+
 # -------------------------------------------------------------------------------------------------- promotion
 
 NUMPY_DTYPES = [d for d in ALL if d is not gc.bfloat16]

@@ -13,8 +13,11 @@ from graphc.codegen.gemm_c import gemm
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
+from graphc.ir import index as ix
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template
+from graphc.ir.index import Axis
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, operands
+from graphc.ir.node import Node
 from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB,
                            WHERE)
 from graphc.ir.program import KernelSource
@@ -24,6 +27,8 @@ STRIP = 32          # elements of a strip: four vectors of 8 floats hide the lat
 LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
+LINE = 64           # bytes of a cache line
+NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
@@ -65,6 +70,7 @@ def _text(environment, model: _Model, entry: str) -> str:
     values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
+              "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     loops = macros(environment, "c/loops.c.j2")
     return environment.get_template("c/kernel.c.j2").render(k=values, loops=loops)
@@ -83,6 +89,8 @@ class _Model:
         self.kernel = kernel
         self.spell = Speller(dialect("c"), kernel)
         self.scratch = 0
+        self.lanes = False          # whether a reduction folds lanes
+        self.swept: set[Node] = set()       # loads by the sweeps over a row so far
         self.width = kernel.width
         self.tile = None
         last = kernel.parallel[-1] if kernel.parallel else None
@@ -264,14 +272,36 @@ class _Model:
             out["lets"] = self.statements(tuple(x for x in s.body if type(x) is not Accumulate), {})
             out["body"] = []
             return out
-        out["lets"] = []
-        out["body"] = self.statements(s.body, {x.name: self._row_step for x in sums})
+        self.lanes = True
+        shared = {x.name: y.name for x in sums for y in sums if _begins_with(x, y)}
+        ahead = self.ahead(s)
         for a, x in zip(out["accumulators"], sums, strict=True):
+            a["lanes"] = shared.get(x.name, x.name)
             if a["state"]:
                 again = tuple(y for y in s.body if type(y) is Let or y is x)
-                a["again"] = {"axis": out["axis"], "lanes": LANES, "accumulators": [{**a, "identity": "0"}],
+                a["again"] = {**out, "accumulators": [{**a, "identity": "0"}], "ahead": self.ahead(s),
                               "body": self.statements(again, {x.name: self._deviation_step})}
+        own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
+        out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
+                        "ahead": ahead, "body": self.statements(own, {x.name: self._row_step for x in sums})}
         return out
+
+    def ahead(self, s: Loop) -> list[dict]:
+        """Places that the next row reads where this sweep reads what an earlier one has brought into the cache."""
+        row, found = self.kernel.parallel[-1:], []
+        for load in _loads(s.body):
+            number, index = load.attrs
+            step = index.coefficient(row[0]) if row else 0
+            if not step or load.srcs or index.coefficient(s.axis) != 1:
+                continue
+            if load in self.swept:
+                itemsize = load.dtype.itemsize
+                far = step if s.axis.extent * itemsize <= NEAR else 0
+                place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(s.axis), -1)), ix.of(Axis("base + l", LANES)))
+                found.append({"step": LINE // itemsize,
+                              "place": f"{self.kernel.buffers[number].name}[{self.spell.index(place)}]"})
+            self.swept.add(load)
+        return found
 
     def _row_step(self, s: Accumulate) -> dict:
         lane, value = f"{s.name}_lane[l]", self.spell.expr(s.value)
@@ -301,6 +331,25 @@ class _Model:
 
 def _step(text: str) -> dict:
     return {"kind": "accumulate", "step": text}
+
+
+def _begins_with(x: Accumulate, y: Accumulate) -> bool:
+    """Whether the sum of squared deviations x begins with the sum y, for the means of its chunks."""
+    return x.op.c == "m2" and y.op.c == "add" and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)
+
+
+def _loads(body: tuple) -> list[Node]:
+    """What the statements of a loop read from memory, each once, in a fixed order."""
+    found, seen, stack = [], set(), [s.value for s in body]
+    while stack:
+        expr = stack.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if expr.op is LOAD:
+            found.append(expr)
+        stack.extend(operands(expr))
+    return found
 
 
 def _is_exact(s: Accumulate) -> bool:
@@ -376,9 +425,13 @@ def _helpers(environment, spell: Speller) -> list[str]:
         elif stem.startswith("bitcast_"):
             text = general["bitcast"](*_two_types(stem.removeprefix("bitcast_")))
         elif stem in inlined:
-            for part in _math_parts(general, inlined, stem.rpartition("_")[2]):
+            for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
                 texts[part.strip()] = None
             text = inlined[stem]()
+        elif stem.startswith(("max_", "min_")):
+            for part in _words(general, stem[4:]):
+                texts[part.strip()] = None
+            text, _ = _typed(general, general, stem)
         else:
             text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
             vector_math = vector_math or math
@@ -388,10 +441,10 @@ def _helpers(environment, spell: Speller) -> list[str]:
     return list(texts)
 
 
-def _math_parts(general: MacroFile, inlined: MacroFile, c_type: str) -> tuple[str, str, str]:
-    """What every inlined transcendental function of a type uses."""
+def _words(general: MacroFile, c_type: str) -> tuple[str, str]:
+    """From the bits of a floating-point type to its values, and back."""
     word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
-    return general["bits"](c_type, word), general["bitcast"](word, c_type), inlined["mad"](*TYPES[c_type])
+    return general["bits"](c_type, word), general["bitcast"](word, c_type)
 
 
 def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool]:

@@ -4,13 +4,23 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
 /* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
 static inline float gc_max_float(float a, float b)
 {
-    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t row_max_min_cast_4d7eb8be(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_6b139cc6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -19,9 +29,11 @@ int64_t row_max_min_cast_4d7eb8be(void *const *buf, const int64_t *arg, int64_t 
     const int64_t a2 = arg[2];
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
-    const int32_t p0 = (int32_t)arg[5];
-    const int64_t stop = MIN(end * a4, a0);
-    for (int64_t at = begin * a4; at < stop; at++) {
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int32_t p0 = (int32_t)arg[7];
+    const int64_t stop = MIN(end * a6, a0);
+    for (int64_t at = begin * a6; at < stop; at++) {
         const int64_t i = at;
         float max0 = -__builtin_inff();
         {
@@ -29,21 +41,21 @@ int64_t row_max_min_cast_4d7eb8be(void *const *buf, const int64_t *arg, int64_t 
             float max0_lane[64];
             for (int l = 0; l < 64; l++) max0_lane[l] = -__builtin_inff();
             int64_t base = 0;
-            for (; base + 64 <= length; base += 64)
+            for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a2 + j];
                     max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
                 }
+            }
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
                 max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
             }
-            for (int half = 32; half; half /= 2)
-                for (int l = 0; l < half; l++) max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]);
+            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]))
 
             max0 = max0_lane[0];
         }
@@ -53,21 +65,22 @@ int64_t row_max_min_cast_4d7eb8be(void *const *buf, const int64_t *arg, int64_t 
             int32_t min1_lane[64];
             for (int l = 0; l < 64; l++) min1_lane[l] = (int32_t)(((uint32_t)1 << 31) - 1);
             int64_t base = 0;
-            for (; base + 64 <= length; base += 64)
+            for (; base + 64 <= length; base += 64) {
+                for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
-                    const float t1 = x0[i * a3 + j];
+                    const float t1 = x0[i * a5 + j];
                     min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
 
                 }
+            }
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
-                const float t1 = x0[i * a3 + j];
+                const float t1 = x0[i * a5 + j];
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
 
             }
-            for (int half = 32; half; half /= 2)
-                for (int l = 0; l < half; l++) min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half];
+            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half])
 
             min1 = min1_lane[0];
         }

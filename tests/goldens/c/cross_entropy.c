@@ -4,6 +4,9 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 #ifdef GC_LIBMVEC
 typedef float gc_float_16 __attribute__((vector_size(16))), gc_float_32 __attribute__((vector_size(32)));
 typedef double gc_double_16 __attribute__((vector_size(16))), gc_double_32 __attribute__((vector_size(32)));
@@ -42,15 +45,17 @@ typedef double gc_double_64 __attribute__((vector_size(64)));
 #define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
 #endif
 #endif
-/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
-static inline float gc_max_float(float a, float b)
-{
-    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
-}
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
     uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+static inline float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return __builtin_isunordered(a, b) ? a + b : z;
 }
 /* a * b + c, in one rounding where the machine has an instruction for that */
 static inline float gc_mad_float(float a, float b, float c)
@@ -104,7 +109,7 @@ float logf(float);
 #define gc_log_float logf
 #endif
 
-int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_e79019fe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -116,9 +121,13 @@ int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
     uint64_t bad = 0;    /* one bit for each bounds check */
-    const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6; at < stop; at++) {
+    const int64_t stop = MIN(end * a10, a0);
+    for (int64_t at = begin * a10; at < stop; at++) {
         const int64_t i = at;
         float max0 = -__builtin_inff();
         {
@@ -126,21 +135,21 @@ int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin
             float max0_lane[64];
             for (int l = 0; l < 64; l++) max0_lane[l] = -__builtin_inff();
             int64_t base = 0;
-            for (; base + 64 <= length; base += 64)
+            for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a2 + j];
                     max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
                 }
+            }
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
                 max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
             }
-            for (int half = 32; half; half /= 2)
-                for (int l = 0; l < half; l++) max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]);
+            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]))
 
             max0 = max0_lane[0];
         }
@@ -153,23 +162,24 @@ int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin
                 float sum1_lane[64];
                 for (int l = 0; l < 64; l++) sum1_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
+                    for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t1 = x0[i * a3 + j];
+                        const float t1 = x0[i * a5 + j];
                         const float t2 = t1 - max0;
                         sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t1 = x0[i * a3 + j];
+                    const float t1 = x0[i * a5 + j];
                     const float t2 = t1 - max0;
                     sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half];
+                FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half])
 
                 float sum1_part = sum1_lane[0];
                 int level = 0;
@@ -196,7 +206,7 @@ int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin
                     }
                 }
         }
-        const int64_t t3 = gc_check_index(x1[i], a4, 0, &bad);
+        const int64_t t3 = gc_check_index(x1[i], a6, 0, &bad);
         const float t6 = gc_log_float(sum1);
         float sum2 = -0.0f;
         {
@@ -207,23 +217,24 @@ int64_t row_max_sum_ab77da53(void *const *buf, const int64_t *arg, int64_t begin
                 float sum2_lane[64];
                 for (int l = 0; l < 64; l++) sum2_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
+                    for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a7 + a8]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t4 = x0[i * a5 + j];
+                        const float t4 = x0[i * a9 + j];
                         const float t5 = t4 - max0;
                         sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t4 = x0[i * a5 + j];
+                    const float t4 = x0[i * a9 + j];
                     const float t5 = t4 - max0;
                     sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half];
+                FOLD(sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half])
 
                 float sum2_part = sum2_lane[0];
                 int level = 0;
@@ -262,9 +273,12 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_div_5aec48c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_64ff04da(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -280,19 +294,19 @@ int64_t row_sum_div_5aec48c9(void *const *buf, const int64_t *arg, int64_t begin
                 float sum0_lane[64];
                 for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         sum0_lane[l] = sum0_lane[l] + (-x0[j]);
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + (-x0[j]);
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
 
                 float sum0_part = sum0_lane[0];
                 int level = 0;

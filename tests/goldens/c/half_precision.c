@@ -4,6 +4,9 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 /* Conversions by integer arithmetic, so that loops over them become SIMD on every machine. */
 static inline float gc_load_float16(uint16_t h)
 {
@@ -37,7 +40,7 @@ static inline float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-int64_t row_sum_ead3efbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_75bc8d18(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -58,19 +61,19 @@ int64_t row_sum_ead3efbf(void *const *buf, const int64_t *arg, int64_t begin, in
                 float sum0_lane[64];
                 for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
 
                 float sum0_part = sum0_lane[0];
                 int level = 0;

@@ -4,10 +4,13 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_m2_mul_5b50c2b5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_715e68f8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -19,11 +22,13 @@ int64_t row_sum_m2_mul_5b50c2b5(void *const *buf, const int64_t *arg, int64_t be
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
-    const float p0 = gc_bits_float((uint32_t)arg[7]);
-    const float p1 = gc_bits_float((uint32_t)arg[8]);
-    const float p2 = gc_bits_float((uint32_t)arg[9]);
-    const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6; at < stop; at++) {
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const float p0 = gc_bits_float((uint32_t)arg[9]);
+    const float p1 = gc_bits_float((uint32_t)arg[10]);
+    const float p2 = gc_bits_float((uint32_t)arg[11]);
+    const int64_t stop = MIN(end * a8, a0);
+    for (int64_t at = begin * a8; at < stop; at++) {
         const int64_t i = at;
         float sum0 = -0.0f;
         float m21 = -0.0f, m21_mean = 0;
@@ -35,52 +40,47 @@ int64_t row_sum_m2_mul_5b50c2b5(void *const *buf, const int64_t *arg, int64_t be
                 const int64_t first = block * 1024, count = MIN(length - first, 1024);
                 float sum0_lane[64];
                 for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
-                float m21_lane[64];
-                for (int l = 0; l < 64; l++) m21_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t0 = x0[i * a2 + j];
+                        const float t0 = x0[i * a5 + j];
                         sum0_lane[l] = sum0_lane[l] + (t0);
-                        m21_lane[l] = m21_lane[l] + (t0);
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t0 = x0[i * a2 + j];
+                    const float t0 = x0[i * a5 + j];
                     sum0_lane[l] = sum0_lane[l] + (t0);
-                    m21_lane[l] = m21_lane[l] + (t0);
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) m21_lane[l] = m21_lane[l] + m21_lane[l + half];
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
 
                 float sum0_part = sum0_lane[0];
-                float m21_part = m21_lane[0];
+                float m21_part = sum0_lane[0];
                 /* deviations from the chunk's mean */
                 float m21_mean_part = m21_part / (float)count;
                 {
                     float m21_lane[64];
                     for (int l = 0; l < 64; l++) m21_lane[l] = 0;
                     int64_t base = first;
-                    for (; base + 64 <= first + count; base += 64)
+                    for (; base + 64 <= first + count; base += 64) {
+                        for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a2 + a3]);
                         for (int l = 0; l < 64; l++) {
                             const int64_t j = base + l;
-                            const float t0 = x0[i * a3 + j];
+                            const float t0 = x0[i * a4 + j];
                             const float d = (t0) - m21_mean_part; m21_lane[l] = m21_lane[l] + d * d;
 
                         }
+                    }
                     for (int l = 0; l < first + count - base; l++) {
                         const int64_t j = base + l;
-                        const float t0 = x0[i * a3 + j];
+                        const float t0 = x0[i * a4 + j];
                         const float d = (t0) - m21_mean_part; m21_lane[l] = m21_lane[l] + d * d;
 
                     }
-                    for (int half = 32; half; half /= 2)
-                        for (int l = 0; l < half; l++) m21_lane[l] = m21_lane[l] + m21_lane[l + half];
+                    FOLD(m21_lane[l] = m21_lane[l] + m21_lane[l + half])
 
                     m21_part = m21_lane[0];
                 }
@@ -127,8 +127,8 @@ int64_t row_sum_m2_mul_5b50c2b5(void *const *buf, const int64_t *arg, int64_t be
         const float t2 = sum0 / p0;
         const float t3 = gc_sqrt_float(((m21 / p1) + p2));
         for (int64_t j = 0; j < a1; j++) {
-            const float t1 = x0[i * a4 + j];
-            y0[i * a5 + j] = ((t1 - t2) / t3) * x1[j];
+            const float t1 = x0[i * a6 + j];
+            y0[i * a7 + j] = ((t1 - t2) / t3) * x1[j];
 
         }
 

@@ -68,13 +68,20 @@ static __attribute__((noinline)) void gc_strip(int64_t rows, const float *restri
         }
     }
 }
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
 /* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
 static inline float gc_max_float(float a, float b)
 {
-    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_baa1a287(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_51c9404c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

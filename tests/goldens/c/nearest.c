@@ -4,13 +4,23 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
 /* NaN in either operand gives NaN; -0.0 is less than 0.0, so that a minimum depends on no order */
 static inline float gc_min_float(float a, float b)
 {
-    return (a < b) | (a != a) | ((a == b) & !!__builtin_signbit(a)) ? a : b;
+    const float x = a < b ? a : b, y = b < a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) | gc_bitcast_uint32_t_float(y));
+    return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_9f77f7fe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -44,7 +54,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
             float min0_lane[64];
             for (int l = 0; l < 64; l++) min0_lane[l] = __builtin_inff();
             int64_t base = 0;
-            for (; base + 64 <= length; base += 64)
+            for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t1 = t0 - x1[j * 16];
@@ -67,6 +77,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
                     min0_lane[l] = gc_min_float(min0_lane[l], (t32));
 
                 }
+            }
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t1 = t0 - x1[j * 16];
@@ -89,8 +100,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
                 min0_lane[l] = gc_min_float(min0_lane[l], (t32));
 
             }
-            for (int half = 32; half; half /= 2)
-                for (int l = 0; l < half; l++) min0_lane[l] = gc_min_float(min0_lane[l], min0_lane[l + half]);
+            FOLD(min0_lane[l] = gc_min_float(min0_lane[l], min0_lane[l + half]))
 
             min0 = min0_lane[0];
         }
@@ -100,7 +110,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
             int32_t min1_lane[64];
             for (int l = 0; l < 64; l++) min1_lane[l] = (int32_t)(((uint32_t)1 << 31) - 1);
             int64_t base = 0;
-            for (; base + 64 <= length; base += 64)
+            for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t33 = t0 - x1[j * 16];
@@ -123,6 +133,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
                     min1_lane[l] = min1_lane[l] < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
 
                 }
+            }
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t33 = t0 - x1[j * 16];
@@ -145,8 +156,7 @@ int64_t row_min_cast_e69a9606(void *const *buf, const int64_t *arg, int64_t begi
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
 
             }
-            for (int half = 32; half; half /= 2)
-                for (int l = 0; l < half; l++) min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half];
+            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half])
 
             min1 = min1_lane[0];
         }

@@ -4,8 +4,11 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_sum_b1e94fa0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_c15ffdd6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -27,21 +30,21 @@ int64_t row_sum_b1e94fa0(void *const *buf, const int64_t *arg, int64_t begin, in
                 float sum0_lane[64];
                 for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
                 int64_t base = first;
-                for (; base + 64 <= first + count; base += 64)
+                for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         const float t0 = x0[i * a4 + j];
                         sum0_lane[l] = sum0_lane[l] + (t0 * t0);
 
                     }
+                }
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a4 + j];
                     sum0_lane[l] = sum0_lane[l] + (t0 * t0);
 
                 }
-                for (int half = 32; half; half /= 2)
-                    for (int l = 0; l < half; l++) sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half];
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
 
                 float sum0_part = sum0_lane[0];
                 int level = 0;

@@ -4,15 +4,17 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
-static inline float gc_max_float(float a, float b)
-{
-    return (a > b) | (a != a) | ((a == b) & !__builtin_signbit(a)) ? a : b;
-}
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
     uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+static inline float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return __builtin_isunordered(a, b) ? a + b : z;
 }
 /* a * b + c, in one rounding where the machine has an instruction for that */
 static inline float gc_mad_float(float a, float b, float c)
@@ -47,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_b7a0867f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
