@@ -165,9 +165,14 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def item(self):
-        """The only element as a Python number. Raises ShapeError if there are more, or none."""
-        return self._scalar("item").item()
+    def item(self, *index: int):
+        """The only element as a Python number, or the one at an index, as in NumPy: t.item(3), t.item(1, 2).
+
+        Raises ShapeError if there is not one element, IndexOutOfRange for a bad index.
+        """
+        if not index:
+            return self._scalar("item").item()
+        return (self.reshape(-1)[index[0]] if len(index) == 1 else self[index]).item()
 
     def tolist(self):
         """The values as nested lists of Python numbers."""

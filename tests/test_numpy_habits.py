@@ -39,6 +39,12 @@ def test_true_division_by_operators():
     (lambda: gc.bincount(gc.asarray([1]), minlength=-1), ValueError),
     (lambda: gc.degrees(gc.asarray([1j])), TypeError), (lambda: gc.isposinf(gc.asarray([1j])), TypeError),
     (lambda: gc.isneginf(gc.asarray([1j])), TypeError), (lambda: gc.heaviside(gc.asarray([1j]), 1), TypeError),
+    (lambda: gc.arange("a"), TypeError), (lambda: gc.arange(1j), TypeError), (lambda: gc.arange(np.nan), ValueError),
+    (lambda: gc.linspace("a", 1), TypeError), (lambda: gc.concat(1), TypeError),
+    (lambda: gc.stack(gc.ones(())), TypeError),
+    (lambda: gc.realize(1), TypeError), (lambda: gc.plan([gc.ones(3)]), TypeError),
+    (lambda: gc.ones(3).item(), ValueError), (lambda: gc.ones(3).item(3), IndexError),
+    (lambda: np.sum(gc.ones(3), out=np.zeros(())), TypeError),
     (lambda: gc.linalg.norm(gc.ones(3), "nuc", 0), ValueError), (lambda: gc.diagonal(gc.ones(3)), ValueError),
 ])  # fmt: skip
 def test_refused_as_by_numpy(call, error):
@@ -72,6 +78,22 @@ def test_indices_that_do_not_broadcast():
 def test_numbers_that_a_dtype_cannot_hold(dtype, value):
     with pytest.raises(TypeError, match="can't be stored as"):
         gc.ones(3, dtype=dtype)[0] = value
+
+
+@pytest.mark.parametrize("name", "sum prod max min mean std var any all amax".split())
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": (0, 1), "keepdims": True}])
+def test_numpys_reductions_call_ours(name, options):
+    x = np.arange(6.0).reshape(2, 3)
+    found = getattr(np, name)(gc.asarray(x), **options)
+    assert isinstance(found, gc.Tensor)
+    check(found, getattr(np, name)(x, **options))
+    if name in ("std", "var"):
+        check(getattr(np, name)(gc.asarray(x), ddof=1), getattr(np, name)(x, ddof=1))
+
+
+def test_item_at_an_index():
+    x = gc.asarray([[1, 2], [3, 4]])
+    assert (x.item(2), x.item(-1), x.item(0, 1)) == (3, 4, 2)
 
 
 def test_covariances_of_a_vector_and_of_too_little():

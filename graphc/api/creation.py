@@ -217,6 +217,13 @@ def iota(n: int, axis: int = 0, ndim: int = 1, device: str | None = None) -> Ten
     return reshape_to(counter, tuple(n if i == axis else 1 for i in range(ndim)))
 
 
+def _real_number(value, name: str) -> None:
+    if not isinstance(value, int | float):
+        raise DTypeError(f"{value!r} is not a real number", op=name)
+    if not math.isfinite(value):
+        raise ShapeError(f"{value} has no place in a row of numbers", op=name)
+
+
 def arange(start, /, stop=None, step=1, *, dtype=None, device: str | None = None):
     """start, start + step, ... up to but without stop; `arange(n)` counts from 0.
 
@@ -228,6 +235,8 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device: str | None = None
     if stop is None:
         start, stop = 0, start
     start, stop, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, stop, step))
+    for v in (start, stop, step):
+        _real_number(v, "arange")
     whole = all(isinstance(v, int) for v in (start, stop, step))
     dtype = (dtypes.int64 if whole else default_float()) if dtype is None else as_dtype(dtype)
     n = max(-((start - stop) // step) if whole else math.ceil((stop - start) / step), 0)
@@ -260,6 +269,9 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
     if num < 0:
         raise ShapeError(f"the number of samples, {num}, must not be negative", op="linspace")
     start, stop = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, stop))
+    for v in (start, stop):
+        if not isinstance(v, int | float | complex):
+            raise DTypeError(f"{v!r} is not a number", op="linspace")
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
     carried = dtypes.complex128 if is_complex else dtypes.float64
     natural = dtypes.complex64 if is_complex and default_float() is dtypes.float32 else carried

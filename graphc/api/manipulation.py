@@ -219,6 +219,12 @@ def broadcast_shapes(*shapes) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------------ joining and splitting
 
 
+def _each(arrays, name: str) -> list:
+    if not hasattr(arrays, "__iter__") or getattr(arrays, "ndim", 1) == 0:
+        raise DTypeError(f"needs a sequence of arrays, not one {type(arrays).__name__}", op=name)
+    return [as_tensor(x) for x in arrays]
+
+
 def concat(arrays, /, *, axis: int | None = 0):
     """The arrays one after the other along an existing axis (None: flattened first). Their dtypes are promoted.
 
@@ -228,7 +234,7 @@ def concat(arrays, /, *, axis: int | None = 0):
     >>> gc.concat([gc.zeros((2, 3)), gc.ones((1, 3))]).shape
     (3, 3)
     """
-    tensors = [as_tensor(x) for x in arrays]
+    tensors = _each(arrays, "concat")
     if not tensors:
         raise ShapeError("there is no array to join", op="concat")
     if axis is None:
@@ -275,7 +281,7 @@ def stack(arrays, /, *, axis: int = 0):
     >>> gc.stack([gc.zeros(3), gc.ones(3)], axis=1).shape
     (3, 2)
     """
-    tensors = [as_tensor(x) for x in arrays]
+    tensors = _each(arrays, "stack")
     if not tensors:
         raise ShapeError("there is no array to join", op="stack")
     for x in tensors[1:]:

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 
@@ -37,6 +38,8 @@ METHODS = {
     "diagonals": "diagonal trace",
     "activations": "gelu leaky_relu log_softmax relu sigmoid silu softmax softplus elu",
 }
+
+CALLED_BY_NUMPY = frozenset("sum prod max min mean std var any all".split())     # np.sum(t) calls t.sum
 
 # operator -> the function for `a op b`; each also gives the reflected and, where NumPy has it, the in-place operator.
 BINARY = {
@@ -111,11 +114,25 @@ def _install_operators() -> None:
     _attach("__rdivmod__", _reflected(divmod))
 
 
+def _called_by_numpy(function: Callable) -> Callable:
+    """`np.sum(t)` is t.sum(axis=None, out=None), and np.mean, np.std and np.var give dtype=None as well."""
+    @functools.wraps(function)
+    def method(self, axis=None, *, out=None, **options):
+        if out is not None:
+            raise DTypeError("a tensor is not written into: there is no out", op=function.__name__,
+                             fix="use the result")
+        if "dtype" in options and options["dtype"] is None:
+            del options["dtype"]
+        return function(self, axis, **options)
+    return method
+
+
 def _install_methods() -> None:
     for module_name, names in METHODS.items():
         module = importlib.import_module(f"graphc.api.{module_name}")
         for name in names.split():
-            setattr(Tensor, name, getattr(module, name))
+            function = getattr(module, name)
+            setattr(Tensor, name, _called_by_numpy(function) if name in CALLED_BY_NUMPY else function)
 
 
 # ---- methods whose arguments are spelled in another way than the function's

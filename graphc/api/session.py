@@ -8,6 +8,7 @@ import numpy as np
 
 from graphc import driver
 from graphc.api.record import as_tensor
+from graphc.errors import DTypeError
 from graphc.tensor import Tensor
 
 
@@ -19,8 +20,15 @@ def realize(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     >>> gc.realize(x + 1).tolist()
     [2.0, 3.0]
     """
-    driver.realize([t.node for t in tensors])
+    driver.realize(_nodes(tensors, "realize"))
     return tensors[0] if len(tensors) == 1 else tensors
+
+
+def _nodes(tensors: tuple, name: str) -> list:
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise DTypeError(f"{type(t).__name__} is not a tensor", op=name, fix="give tensors, one by one")
+    return [t.node for t in tensors]
 
 
 def plan(*tensors: Tensor, backend: str | None = None):
@@ -33,7 +41,7 @@ def plan(*tensors: Tensor, backend: str | None = None):
     >>> len(gc.plan(gc.exp(gc.ones(10)) + 1).kernels)
     1
     """
-    return driver.plan([t.node for t in tensors], backend)
+    return driver.plan(_nodes(tensors, "plan"), backend)
 
 
 def counters():
