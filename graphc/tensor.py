@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 import weakref
 
 import numpy as np
@@ -26,6 +27,13 @@ _VIEWS = frozenset((ALIAS, RESHAPE, PERMUTE, EXPAND, SLICE))
 
 LEAF = 1    # the bit of Node.tracked for `requires_grad`; gc.grad and its relatives use the higher ones
 handles: weakref.WeakKeyDictionary[Node, weakref.ref] = weakref.WeakKeyDictionary()  # variable -> whose .grad it fills
+
+
+class _History(threading.local):
+    paused = 0      # blocks of `no_grad` that this thread is in
+
+
+history = _History()
 
 
 def host_view(node: Node) -> np.ndarray | None:
@@ -224,6 +232,8 @@ class Tensor:
 
     def rebind(self, node: Node) -> None:
         """Let this handle stand for another node of its shape and dtype. A variable stays one."""
+        if history.paused:
+            node = untracked(node)
         if self.is_variable:
             if node.tracked & LEAF:
                 raise GradientError("a tensor that requires a gradient is changed in place by values that depend on "

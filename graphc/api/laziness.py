@@ -22,7 +22,7 @@ from graphc.ir.node import _table as interned
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.runtime import memory
 from graphc.runtime.buffers import pool
-from graphc.tensor import Tensor
+from graphc.tensor import Tensor, history
 
 SHORTEST = 16           # recording looks at the setting only beyond this depth; a smaller limit counts as this one
 MOST_NODES = 10_000
@@ -31,7 +31,6 @@ LEAST_BYTES = 64 << 20  # what leaves may hold on any machine
 
 class _State(threading.local):
     paused = 0
-    no_grad = 0
 
 
 class _Alarm:
@@ -81,13 +80,13 @@ def no_grad() -> Iterator[None]:
     >>> w.tolist(), w.requires_grad
     ([0.5, 1.5], True)
     """
-    _state.no_grad += 1
+    history.paused += 1
     with _watching:
         alarm.watch(1)
     try:
         yield
     finally:
-        _state.no_grad -= 1
+        history.paused -= 1
         with _watching:
             alarm.watch(-1)
 
@@ -97,7 +96,7 @@ def check(tensor: Tensor) -> None:
 
     Recording calls this for each node that is deep, or one too many.
     """
-    if _state.no_grad:
+    if history.paused:
         tensor.node = untracked(tensor.node)
     node = tensor.node
     limit = settings.lazy_limit

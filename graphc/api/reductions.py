@@ -231,7 +231,7 @@ def logsumexp(x, /, axis=None, *, keepdims: bool = False):
     1000.6931471805599
     """
     x = _floating(x, "logsumexp")
-    top = max(x, axis, keepdims=True)
+    top = max(x, axis, keepdims=True).detach()
     top = where(isfinite(top), top, 0.0)      # inf - inf would be NaN
     found = log(sum(exp(x - top), axis, keepdims=True)) + top
     return found if keepdims else reshape(found, _reduced(x.shape, axis, False, "logsumexp")[0])

@@ -15,7 +15,7 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value,
                               operands)
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, CAST, CONTRACT, OTHER, SCATTER
+from graphc.ir.ops import ADD, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes.contract import lower_contraction
 from graphc.passes.place import place
@@ -97,7 +97,7 @@ class _Lowering:
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
         own = set(group.outputs)
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
-                             or (n in schedule.stored and n not in own), self.names)
+                             or (n in schedule.stored and n not in own and n.op not in (CONST, PARAM)), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
         if blocked:
             i = self._into_blocks()

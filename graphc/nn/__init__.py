@@ -1,0 +1,12 @@
+"""Neural networks: modules, layers, losses, initial values. Written with the public API alone."""
+from graphc.api.activations import cross_entropy, gelu, log_softmax, relu, sigmoid, silu, softmax
+from graphc.nn import functional, init
+from graphc.nn.functional import (
+    apply_rope, bce, bce_with_logits, dropout, embedding, group_norm, huber, kl, l1, layer_norm, linear, mse, nll,
+    rms_norm, rotary_angles,
+)
+from graphc.nn.layers import (
+    GELU, BatchNorm, BatchNorm1d, BatchNorm2d, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Linear, ReLU,
+    RMSNorm, Sigmoid, SiLU, Softmax, Tanh,
+)
+from graphc.nn.module import Module, NeuralNetwork, Sequential, StateError, parameter

@@ -1,0 +1,176 @@
+"""Layers: dense, embedding, dropout, normalisation, activations."""
+from __future__ import annotations
+
+from math import sqrt
+
+import graphc as gc
+from graphc.nn import functional as F
+from graphc.nn import init
+from graphc.nn.module import Module, parameter
+
+
+class Linear(Module):
+    """x @ weight.T + bias, from `inputs` to `outputs` along the last axis.
+
+    Weight (outputs, inputs) and bias (outputs,) start uniform in +-1/sqrt(inputs), as in PyTorch.
+
+    >>> import graphc as gc
+    >>> gc.nn.Linear(4, 2)(gc.ones((3, 4))).shape
+    (3, 2)
+    """
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True):
+        bound = 1 / sqrt(max(inputs, 1))
+        self.weight = parameter(init.uniform((outputs, inputs), -bound, bound))
+        self.bias = parameter(init.uniform((outputs,), -bound, bound)) if bias else None
+
+    def forward(self, x):
+        return F.linear(x, self.weight, self.bias)
+
+
+Dense = Linear
+
+
+class Embedding(Module):
+    """A table of `words` rows of `width`, looked up by integers."""
+
+    def __init__(self, words: int, width: int):
+        self.weight = parameter(init.normal((words, width)))
+
+    def forward(self, index):
+        return F.embedding(index, self.weight)
+
+
+class Dropout(Module):
+    """Zeros with probability p while training."""
+
+    def __init__(self, p: float = 0.5):
+        self.p = p
+
+    def forward(self, x):
+        return F.dropout(x, self.p, self.training)
+
+
+class Flatten(Module):
+    """Everything after the first axis as one."""
+
+    def forward(self, x):
+        return x.reshape(x.shape[0], -1)
+
+
+# ------------------------------------------------------------------------------------------------------ normalisation
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last axes, then a weight and a bias."""
+
+    def __init__(self, shape, eps: float = 1e-5, bias: bool = True):
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.eps = eps
+        self.weight = parameter(gc.ones(self.shape, dtype=gc.float32))
+        self.bias = parameter(gc.zeros(self.shape, dtype=gc.float32)) if bias else None
+
+    def forward(self, x):
+        return F.layer_norm(x, self.shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    """Divided by the root mean square over the last axes, then a weight."""
+
+    def __init__(self, shape, eps: float = 1e-6):
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.eps = eps
+        self.weight = parameter(gc.ones(self.shape, dtype=gc.float32))
+
+    def forward(self, x):
+        return F.rms_norm(x, self.shape, self.weight, self.eps)
+
+
+class GroupNorm(Module):
+    """(batch, channels, ...): mean 0 and variance 1 over each group of channels, then a weight and bias per channel."""
+
+    def __init__(self, groups: int, channels: int, eps: float = 1e-5):
+        self.groups, self.eps = groups, eps
+        self.weight = parameter(gc.ones(channels, dtype=gc.float32))
+        self.bias = parameter(gc.zeros(channels, dtype=gc.float32))
+
+    def forward(self, x):
+        return F.group_norm(x, self.groups, self.weight, self.bias, self.eps)
+
+
+class BatchNorm(Module):
+    """(batch, channels, ...): mean 0 and variance 1 over all but the channels. Ioffe & Szegedy (2015).
+
+    While training, the batch's statistics are used and mixed into the running ones by `momentum`; in use, the running
+    ones. Weight and bias per channel.
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
+        self.eps, self.momentum = eps, momentum
+        self.weight = parameter(gc.ones(channels, dtype=gc.float32))
+        self.bias = parameter(gc.zeros(channels, dtype=gc.float32))
+        self.running_mean = gc.zeros(channels, dtype=gc.float32)
+        self.running_var = gc.ones(channels, dtype=gc.float32)
+
+    def forward(self, x):
+        axes = tuple(a for a in range(x.ndim) if a != 1)
+        if self.training:
+            mean, var = x.mean(axes), x.var(axes)
+            count = x.size // x.shape[1]
+            with gc.no_grad():
+                m = self.momentum
+                self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
+                self.running_var.assign((1 - m) * self.running_var + m * var.detach() * (count / max(count - 1, 1)))
+        else:
+            mean, var = self.running_mean, self.running_var
+        mean, scale, bias = F._per_channel(x, mean, gc.rsqrt(var + self.eps) * self.weight, self.bias)
+        return (x - mean) * scale + bias
+
+
+BatchNorm1d = BatchNorm2d = BatchNorm
+
+
+# -------------------------------------------------------------------------------------------------------- activations
+
+class _Function(Module):
+    """A layer that is one function."""
+
+    function = staticmethod(lambda x: x)
+
+    def forward(self, x):
+        return self.function(x)
+
+
+class ReLU(_Function):
+    function = staticmethod(gc.relu)
+
+
+class SiLU(_Function):
+    function = staticmethod(gc.silu)
+
+
+class Sigmoid(_Function):
+    function = staticmethod(gc.sigmoid)
+
+
+class Tanh(_Function):
+    function = staticmethod(gc.tanh)
+
+
+class GELU(Module):
+    """See `graphc.gelu`."""
+
+    def __init__(self, approximate: str = "none"):
+        self.approximate = approximate
+
+    def forward(self, x):
+        return gc.gelu(x, self.approximate)
+
+
+class Softmax(Module):
+    """See `graphc.softmax`."""
+
+    def __init__(self, axis: int = -1):
+        self.axis = axis
+
+    def forward(self, x):
+        return gc.softmax(x, self.axis)

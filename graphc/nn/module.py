@@ -1,0 +1,219 @@
+"""Module: a function with parameters, written as a class."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import graphc as gc
+from graphc.errors import GraphcError, ShapeError
+from graphc.tensor import Tensor
+
+
+class StateError(GraphcError, KeyError):
+    """Names in a state that a module does not have, or lacks."""
+
+    __str__ = GraphcError.__str__
+
+
+class Module:
+    """What has parameters: tensors that require a gradient, kept in attributes, lists, tuples and dicts of a module.
+
+    Other tensors in attributes are buffers (running statistics): part of the state, not trained. Modules inside are
+    found in the same way, and names are paths: "layers.0.weight". Write `forward`; call the module.
+
+    >>> import graphc as gc
+    >>> class Line(gc.nn.Module):
+    ...     def __init__(self):
+    ...         self.slope = gc.nn.parameter(gc.asarray([2.0]))
+    ...     def forward(self, x):
+    ...         return x * self.slope
+    >>> line = Line()
+    >>> line(gc.asarray([3.0])).tolist(), [name for name, _ in line.named_parameters()]
+    ([6.0], ['slope'])
+    """
+
+    training = True
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    # ---- what is inside
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module and all inside, with their paths; each once."""
+        seen: set[int] = set()
+        for path, found in _walk(self, prefix):
+            if isinstance(found, Module) and id(found) not in seen:
+                seen.add(id(found))
+                yield path, found
+
+    def modules(self) -> list[Module]:
+        return [m for _, m in self.named_modules()]
+
+    def named_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Parameters and buffers with their paths; one that is shared has the first of its paths."""
+        seen: set[int] = set()
+        for path, found in _walk(self, ""):
+            if isinstance(found, Tensor) and id(found) not in seen:
+                seen.add(id(found))
+                yield path, found
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, t) for name, t in self.named_tensors() if t.is_variable)
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, t) for name, t in self.named_tensors() if not t.is_variable)
+
+    def parameters(self) -> list[Tensor]:
+        return [t for _, t in self.named_parameters()]
+
+    def buffers(self) -> list[Tensor]:
+        return [t for _, t in self.named_buffers()]
+
+    # ---- state
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Parameters and buffers by path, as new handles without history: later training does not change them."""
+        return {name: t.detach() for name, t in self.named_tensors()}
+
+    def load_state_dict(self, state: dict, strict: bool = True) -> Module:
+        """Take over tensors or arrays by path. strict: every name of either side must be in the other.
+
+        Raises StateError (a KeyError) for names, ShapeError for shapes; nothing is changed then. Returns the module.
+        """
+        own = dict(self.named_tensors())
+        missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
+        if strict and (missing or unknown):
+            sides = (("missing", missing), ("unknown", unknown))
+            parts = [f"{what}: {', '.join(names)}" for what, names in sides if names]
+            raise StateError("the state does not fit the module: " + "; ".join(parts), op="load_state_dict",
+                             fix="pass strict=False to take over what fits")
+        for name in own.keys() & state.keys():
+            if tuple(np.shape(state[name])) != own[name].shape:
+                raise ShapeError(f"{name} has shape {own[name].shape}, the state {tuple(np.shape(state[name]))}",
+                                 op="load_state_dict")
+        with gc.no_grad():
+            for name in own.keys() & state.keys():
+                own[name].assign(state[name])
+        return self
+
+    # ---- modes
+
+    def train(self, mode: bool = True) -> Module:
+        """Dropout and BatchNorm behave as in training (True) or as in use (False). Returns the module."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        return self.train(False)
+
+    def requires_grad_(self, wanted: bool = True) -> Module:
+        """Make all floating-point tensors of the module parameters (or none). Returns the module."""
+        for _, t in self.named_tensors():
+            if t.dtype.kind in "fc":
+                t.requires_grad = wanted
+        return self
+
+    def zero_grad(self) -> None:
+        gc.zero_grad(self.parameters())
+
+    def apply(self, function: Callable[[Module], object]) -> Module:
+        """Call a function with every module inside. Returns the module."""
+        for module in self.modules():
+            function(module)
+        return self
+
+    def to(self, target) -> Module:
+        """Move to a device, or cast floating-point tensors to a dtype. Returns the module."""
+        with gc.no_grad():
+            for _, t in self.named_tensors():
+                if isinstance(target, str) and target in gc.devices():
+                    moved = t.detach().to(target)
+                elif t.dtype.kind == "f":
+                    moved = t.detach().astype(target)
+                else:
+                    continue
+                _replace(t, moved)
+        return self
+
+    def __repr__(self) -> str:
+        inside = [(name, m) for name, m in vars(self).items() if isinstance(m, Module)]
+        inside += [(f"{name}[{i}]", m) for name, ms in vars(self).items() if isinstance(ms, (list, tuple))
+                   for i, m in enumerate(ms) if isinstance(m, Module)]
+        facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items()
+                          if isinstance(value, (int, float, str, bool)) and not name.startswith("_"))
+        if not inside:
+            return f"{type(self).__name__}({facts})"
+        body = "\n".join(f"  {name}: " + repr(m).replace("\n", "\n  ") for name, m in inside)
+        return f"{type(self).__name__}(\n{body}\n)"
+
+
+def _replace(t: Tensor, value: Tensor) -> None:
+    """Another dtype or device for the same handle."""
+    wanted = t.is_variable
+    t.node = value.node
+    t.grad = None
+    if wanted:
+        t.requires_grad = True
+
+
+def _walk(found, path: str) -> Iterator[tuple[str, object]]:
+    """All modules and tensors under something, depth first, in the order of attributes. Iterative."""
+    stack = [(path, found)]
+    while stack:
+        path, found = stack.pop()
+        if isinstance(found, (Module, Tensor)):
+            yield path, found
+        if isinstance(found, Module):
+            inside = vars(found).items()
+        elif isinstance(found, (list, tuple)):
+            inside = enumerate(found)
+        elif isinstance(found, dict):
+            inside = found.items()
+        else:
+            continue
+        stack += [(f"{path}.{name}" if path else str(name), x) for name, x in reversed(list(inside))]
+
+
+def parameter(value, dtype=None) -> Tensor:
+    """A tensor that is trained: a new handle that requires a gradient."""
+    return gc.Tensor(value, dtype=dtype, requires_grad=True)
+
+
+class Sequential(Module):
+    """Modules, and functions, one after the other. `add` puts one more at the end.
+
+    >>> import graphc as gc
+    >>> net = gc.nn.Sequential(gc.nn.Linear(4, 8), gc.tanh).add(gc.nn.Linear(8, 2))
+    >>> net(gc.ones((3, 4))).shape, len(net)
+    ((3, 2), 3)
+    """
+
+    def __init__(self, *layers):
+        self.layers = list(layers[0] if len(layers) == 1 and isinstance(layers[0], (list, tuple)) else layers)
+
+    def add(self, layer) -> Sequential:
+        self.layers.append(layer)
+        return self
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __getitem__(self, i):
+        return Sequential(self.layers[i]) if isinstance(i, slice) else self.layers[i]
+
+    def __iter__(self):
+        return iter(self.layers)
+
+
+NeuralNetwork = Sequential

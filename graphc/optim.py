@@ -1,0 +1,233 @@
+"""Optimisers: each step is recorded as elementwise updates of all parameters, which are launched together.
+
+What changes from step to step (the learning rate, the number of the step) lies in tensors, so that no step compiles
+anything new, in a jitted step either.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import cos, pi
+
+import graphc as gc
+from graphc.errors import GradientError, ShapeError
+from graphc.tensor import Tensor
+
+
+class Optimizer:
+    """Parameters, a learning rate and the state of each parameter. `step` uses their `.grad`; None is left alone.
+
+    weight_decay: added to the gradient as weight_decay * parameter (AdamW takes it off the parameter instead).
+    """
+
+    slots: tuple[str, ...] = ()     # the state that a parameter has, each of its shape
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
+        self.parameters = list(parameters)
+        if not self.parameters:
+            raise ShapeError("there are no parameters", op=type(self).__name__, fix="pass module.parameters()")
+        for p in self.parameters:
+            if not isinstance(p, Tensor) or not p.is_variable:
+                raise GradientError("a parameter does not require a gradient", op=type(self).__name__,
+                                    fix="set requires_grad = True, or use nn.parameter")
+        self._lr = gc.asarray(float(lr), dtype=gc.float32)
+        self.count = gc.asarray(0.0, dtype=gc.float32)      # steps taken
+        self.weight_decay = weight_decay
+        self.state = {name: [gc.zeros_like(p.detach()) for p in self.parameters] for name in self.slots}
+
+    @property
+    def lr(self) -> Tensor:
+        """The learning rate, a 0-d tensor; assign a number."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, value) -> None:
+        self._lr.assign(value)
+
+    def zero_grad(self) -> None:
+        gc.zero_grad(self.parameters)
+
+    def step(self) -> None:
+        """Change every parameter that has a gradient."""
+        with gc.no_grad():
+            count = self.count + 1
+            for i, p in enumerate(self.parameters):
+                if p.grad is None:
+                    continue
+                g = p.grad.astype(p.dtype)
+                if self.weight_decay and not self.decoupled:
+                    g = g + self.weight_decay * p
+                state = [self.state[name][i] for name in self.slots]
+                value, *new = self.update(p.detach(), g, count.astype(p.dtype), self._lr.astype(p.dtype), *state)
+                if self.weight_decay and self.decoupled:
+                    value = value - self._lr.astype(p.dtype) * self.weight_decay * p
+                p.assign(value)
+                for tensor, change in zip(state, new, strict=True):
+                    tensor.assign(change)
+            self.count.assign(count)
+
+    decoupled = False
+
+    def update(self, p, g, count, lr, *state) -> tuple:
+        """(the parameter after a step, its state after it)"""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict:
+        """All tensors of the state, by name: "count", "lr" and "slot.number of the parameter"."""
+        found = {"count": self.count.detach(), "lr": self._lr.detach()}
+        return found | {f"{name}.{i}": t.detach() for name, ts in self.state.items() for i, t in enumerate(ts)}
+
+    def load_state_dict(self, state: dict) -> None:
+        own = {"count": self.count, "lr": self._lr}
+        own |= {f"{name}.{i}": t for name, ts in self.state.items() for i, t in enumerate(ts)}
+        if own.keys() != state.keys():
+            raise ShapeError(f"the state has other names: {', '.join(sorted(own.keys() ^ state.keys()))}",
+                             op="load_state_dict")
+        for name, tensor in own.items():
+            tensor.assign(state[name])
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum (Polyak 1964) or Nesterov's (Sutskever et al. 2013), as in PyTorch.
+
+    >>> import graphc as gc
+    >>> w = gc.nn.parameter(gc.asarray([1.0]))
+    >>> optimizer = gc.optim.SGD([w], lr=0.25)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist()
+    [0.5]
+    """
+
+    def __init__(self, parameters, lr: float, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0):
+        if nesterov and not momentum:
+            raise ValueError("Nesterov's step needs a momentum")
+        self.momentum, self.nesterov = momentum, nesterov
+        self.slots = ("momentum",) if momentum else ()
+        super().__init__(parameters, lr, weight_decay)
+
+    def update(self, p, g, count, lr, *state):
+        if not self.momentum:
+            return (p - lr * g,)
+        m = self.momentum * state[0] + g
+        return p - lr * (g + self.momentum * m if self.nesterov else m), m
+
+
+class Adam(Optimizer):
+    """Kingma & Ba (2015)."""
+
+    slots = ("mean", "square")
+
+    def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.0):
+        self.betas, self.eps = betas, eps
+        super().__init__(parameters, lr, weight_decay)
+
+    def update(self, p, g, count, lr, m, v):
+        b1, b2 = self.betas
+        m = b1 * m + (1 - b1) * g
+        v = b2 * v + (1 - b2) * (g * g)
+        step = lr / (1 - b1 ** count)
+        return p - step * m / (gc.sqrt(v) / gc.sqrt(1 - b2 ** count) + self.eps), m, v
+
+
+class AdamW(Adam):
+    """Adam with weight decay taken off the parameters. Loshchilov & Hutter (2019)."""
+
+    decoupled = True
+
+    def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.01):
+        super().__init__(parameters, lr, betas, eps, weight_decay)
+
+
+class RMSprop(Optimizer):
+    """Tieleman & Hinton (2012), *Lecture 6.5*."""
+
+    slots = ("square",)
+
+    def __init__(self, parameters, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0):
+        self.alpha, self.eps = alpha, eps
+        super().__init__(parameters, lr, weight_decay)
+
+    def update(self, p, g, count, lr, v):
+        v = self.alpha * v + (1 - self.alpha) * (g * g)
+        return p - lr * g / (gc.sqrt(v) + self.eps), v
+
+
+class Adagrad(Optimizer):
+    """Duchi, Hazan & Singer (2011)."""
+
+    slots = ("square",)
+
+    def __init__(self, parameters, lr: float = 0.01, eps: float = 1e-10, weight_decay: float = 0.0):
+        self.eps = eps
+        super().__init__(parameters, lr, weight_decay)
+
+    def update(self, p, g, count, lr, v):
+        v = v + g * g
+        return p - lr * g / (gc.sqrt(v) + self.eps), v
+
+
+# ------------------------------------------------------------------------------------------------- gradients, schedules
+
+def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
+    """Scale all gradients so that their common norm is at most `limit`; returns the norm before. Pascanu et al. (2013)."""
+    parameters = [p for p in parameters if p.grad is not None]
+    with gc.no_grad():
+        norm = gc.sqrt(sum((p.grad.astype(gc.float32) ** 2).sum() for p in parameters))
+        scale = gc.minimum(limit / (norm + 1e-6), 1.0)
+        for p in parameters:
+            p.grad = p.grad * scale.astype(p.grad.dtype)
+    return norm
+
+
+def clip_grad_value(parameters: Iterable[Tensor], limit: float) -> None:
+    """Cut every element of every gradient off at +-limit."""
+    with gc.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                p.grad = gc.clip(p.grad, -limit, limit)
+
+
+class Schedule:
+    """A learning rate as a function of the number of steps taken; `step` goes on by one and sets it.
+
+    >>> import graphc as gc
+    >>> optimizer = gc.optim.SGD([gc.nn.parameter(gc.ones(1))], lr=1.0)
+    >>> schedule = gc.optim.Schedule(optimizer, gc.optim.cosine(10, warmup=2))
+    >>> rates = [optimizer.lr.item()]
+    >>> for _ in range(3):
+    ...     schedule.step()
+    ...     rates.append(round(optimizer.lr.item(), 3))
+    >>> rates
+    [0.5, 1.0, 1.0, 0.962]
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]):
+        self.optimizer, self.factor, self.taken = optimizer, factor, 0
+        self.base = optimizer.lr.item()
+        optimizer.lr = self.base * factor(0)
+
+    def step(self) -> None:
+        self.taken += 1
+        self.optimizer.lr = self.base * self.factor(self.taken)
+
+
+def step_decay(every: int, gamma: float = 0.1) -> Callable[[int], float]:
+    """gamma ** (steps // every)"""
+    return lambda n: gamma ** (n // every)
+
+
+def exponential(gamma: float) -> Callable[[int], float]:
+    """gamma ** steps"""
+    return lambda n: gamma ** n
+
+
+def cosine(total: int, warmup: int = 0, least: float = 0.0) -> Callable[[int], float]:
+    """Up in a line over `warmup` steps, then down to `least` along half a cosine. Loshchilov & Hutter (2017)."""
+    def factor(n: int) -> float:
+        if n < warmup:
+            return (n + 1) / warmup
+        done = min((n - warmup) / max(total - warmup, 1), 1.0)
+        return least + (1 - least) * (1 + cos(pi * done)) / 2
+    return factor

@@ -1,0 +1,175 @@
+"""Modules, layers and losses against their formulas in NumPy."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import nn
+from graphc.errors import ShapeError
+from graphc.nn import functional as F
+from graphc.nn import init
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    gc.random.seed(3)
+    with gc.backend("reference"):
+        yield
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def close(found, expected, tolerance: float = 1e-5):
+    np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        self.first = nn.Linear(3, 3)
+        self.blocks = [nn.Sequential(nn.Linear(3, 2), nn.Tanh()), {"norm": nn.LayerNorm(2)}]
+        self.again = self.first
+        self.steps = gc.zeros(())
+
+    def forward(self, x):
+        return self.blocks[1]["norm"](self.blocks[0](self.again(self.first(x))))
+
+
+def test_parameters_are_found_once_by_path():
+    net = Tied()
+    assert [name for name, _ in net.named_parameters()] == [
+        "first.weight", "first.bias", "blocks.0.layers.0.weight", "blocks.0.layers.0.bias", "blocks.1.norm.weight",
+        "blocks.1.norm.bias"]
+    assert [name for name, _ in net.named_buffers()] == ["steps"]
+    assert len(net.modules()) == 6 and net(gc.ones((4, 3))).shape == (4, 2)
+    assert "first: Linear" in repr(net)
+
+
+def test_state_goes_round():
+    a, b = Tied(), Tied()
+    b.load_state_dict({name: t.numpy() for name, t in a.state_dict().items()})
+    x = gc.asarray(normal(4, 3))
+    np.testing.assert_array_equal(a(x).numpy(), b(x).numpy())
+    assert all(p.is_variable for p in b.parameters())
+    kept = a.state_dict()["first.bias"].numpy().copy()
+    with gc.no_grad():
+        a.first.bias += 1
+    np.testing.assert_array_equal(b.first.bias.numpy(), kept)
+    state = a.state_dict()
+    state["typo"] = state.pop("steps")
+    with pytest.raises(KeyError, match=r"(?s)missing: steps; unknown: typo.*strict=False"):
+        b.load_state_dict(state)
+    with pytest.raises(ShapeError, match=r"steps has shape \(\), the state \(2,\)"):
+        b.load_state_dict(a.state_dict() | {"steps": np.zeros(2)})
+
+
+def test_modes_and_dtypes():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5))
+    x = gc.ones((1000, 2))
+    dropped = nn.Dropout(0.25)(x).numpy()
+    assert np.unique(dropped).tolist() == [0.0, np.float32(1) / np.float32(0.75)] and 0.7 < (dropped > 0).mean() < 0.8
+    np.testing.assert_array_equal(nn.Dropout(0.5).eval()(x).numpy(), x.numpy())
+    assert not net.eval().layers[1].training and net.train().layers[1].training
+    net.to("float64")
+    assert {p.dtype for p in net.parameters()} == {gc.float64} and all(p.is_variable for p in net.parameters())
+    assert not net.requires_grad_(False).parameters()
+
+
+def test_sequential():
+    net = nn.NeuralNetwork().add(nn.Dense(4, 8)).add(gc.relu).add(nn.Dense(8, 2))
+    assert len(net) == 3 and len(net[:2]) == 2 and net[0].weight.shape == (8, 4)
+    x = normal(3, 4)
+    hidden = np.maximum(x @ net[0].weight.numpy().T + net[0].bias.numpy(), 0)
+    close(net(gc.asarray(x)), hidden @ net[2].weight.numpy().T + net[2].bias.numpy())
+
+
+def test_normalisation():
+    x, w, b = normal(4, 6, 5), normal(5, seed=1), normal(5, seed=2)
+    t = [gc.asarray(a) for a in (x, w, b)]
+    centred = x - x.mean(-1, keepdims=True)
+    close(F.layer_norm(t[0], 5, t[1], t[2]), centred / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b)
+    close(F.rms_norm(t[0], 5, t[1]), x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-6) * w)
+    groups = x.reshape(4, 3, -1)
+    expected = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    close(F.group_norm(t[0], 3), expected.reshape(x.shape))
+    with pytest.raises(ShapeError, match=r"last axes of \(4, 6, 5\) are not \(6,\)"):
+        F.layer_norm(t[0], 6)
+    with pytest.raises(ShapeError, match="6 channels do not make 4"):
+        F.group_norm(t[0], 4)
+
+
+def test_batch_norm():
+    x = normal(16, 3, 4) * 2 + 1
+    norm = nn.BatchNorm2d(3)
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    expected = (x - mean[:, None]) / np.sqrt(var[:, None] + 1e-5)
+    close(norm(gc.asarray(x)), expected)
+    close(norm.running_mean, 0.1 * mean)
+    close(norm.running_var, 0.9 + 0.1 * x.transpose(1, 0, 2).reshape(3, -1).var(-1, ddof=1))
+    frozen = norm.eval()(gc.asarray(x))
+    close(frozen, (x - 0.1 * mean[:, None]) / np.sqrt(norm.running_var.numpy()[:, None] + 1e-5))
+    assert not norm.running_mean.requires_grad and len(norm.parameters()) == 2
+
+
+def test_losses():
+    p, t = normal(6), normal(6, seed=1)
+    a, b = gc.asarray(p), gc.asarray(t)
+    d = np.abs(p - t)
+    close(nn.mse(a, b), (d ** 2).mean())
+    close(nn.l1(a, b, "sum"), d.sum())
+    close(nn.huber(a, b, 0.5), np.where(d <= 0.5, d * d / 2, 0.5 * (d - 0.25)).mean())
+    q, y = 1 / (1 + np.exp(-p)), (t > 0).astype(np.float32)
+    expected = -(y * np.log(q) + (1 - y) * np.log(1 - q)).mean()
+    close(nn.bce(gc.asarray(q), gc.asarray(y)), expected)
+    close(nn.bce_with_logits(a, gc.asarray(y)), expected)
+    assert nn.bce(gc.asarray([0.0]), gc.asarray([1.0])).item() == 100.0
+    scores = normal(3, 4)
+    logs = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+    labels = np.array([1, 0, 3])
+    close(nn.nll(gc.asarray(logs), gc.asarray(labels)), -logs[np.arange(3), labels].mean())
+    close(nn.cross_entropy(gc.asarray(scores), gc.asarray(labels)), -logs[np.arange(3), labels].mean())
+    target = np.array([[0.5, 0.5, 0, 0], [0.25] * 4, [0, 0, 1, 0]], np.float32)
+    safe = np.where(target > 0, target, 1)
+    close(nn.kl(gc.asarray(logs), gc.asarray(target), "batchmean"), (target * (np.log(safe) - logs)).sum() / 3)
+    with pytest.raises(ValueError, match="mean, sum or none"):
+        nn.mse(a, b, "average")
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_rope_turns_pairs_by_their_positions(interleaved):
+    x = normal(2, 7, 6)
+    found = nn.RotaryEmbedding(6, base=100.0, interleaved=interleaved)(gc.asarray(x), 3).numpy()
+    pairs = x.reshape(2, 7, 3, 2) if interleaved else np.stack([x[..., :3], x[..., 3:]], -1)
+    rates = 100.0 ** (-np.arange(3) / 3)
+    turned = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * (np.arange(7) + 3)[:, None] * rates)
+    parts = np.stack([turned.real, turned.imag], -1)
+    expected = parts.reshape(x.shape) if interleaved else np.concatenate([parts[..., 0], parts[..., 1]], -1)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name, variance", [
+    ("glorot_uniform", 2 / (300 + 200)), ("glorot_normal", 2 / (300 + 200)), ("he_uniform", 2 / 300),
+    ("he_normal", 2 / 300), ("lecun_uniform", 1 / 300), ("lecun_normal", 1 / 300)])
+def test_initial_variances(name, variance):
+    values = getattr(init, name)((200, 300)).numpy()
+    assert values.dtype == np.float32 and abs(values.mean()) < 4 * np.sqrt(variance / values.size)
+    assert values.var() == pytest.approx(variance, rel=0.05)
+
+
+def test_other_initial_values():
+    q = init.orthogonal((4, 6)).numpy()
+    np.testing.assert_allclose(q @ q.T, np.eye(4), atol=1e-5)
+    z = init.truncated_normal((20000,), std=0.5).numpy()
+    assert np.abs(z).max() <= 1.0 and z.std() == pytest.approx(0.5 * 0.8796, rel=0.02)
+    with pytest.raises(ShapeError, match="no inputs and outputs"):
+        init.he_normal((3,))
+
+
+def test_embedding():
+    table = nn.Embedding(5, 3)
+    index = np.array([[0, 4], [2, 2]])
+    np.testing.assert_array_equal(table(gc.asarray(index)).numpy(), table.weight.numpy()[index])
+    table(gc.asarray(index)).sum().backward()
+    np.testing.assert_array_equal(table.weight.grad.numpy()[:, 0], [1, 0, 2, 0, 1])

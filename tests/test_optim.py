@@ -1,0 +1,162 @@
+"""Optimisers against their formulas in NumPy, step by step."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import nn, optim
+from graphc.errors import GradientError, ShapeError
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    with gc.backend("reference"):
+        yield
+
+
+def sgd(p, g, s, n, lr):
+    return p - lr * g
+
+
+def momentum(p, g, s, n, lr):
+    s["m"] = 0.9 * s.get("m", 0) + g
+    return p - lr * s["m"]
+
+
+def nesterov(p, g, s, n, lr):
+    s["m"] = 0.9 * s.get("m", 0) + g
+    return p - lr * (g + 0.9 * s["m"])
+
+
+def adam(p, g, s, n, lr):
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + 0.001 * g * g
+    return p - lr * (s["m"] / (1 - 0.9 ** n)) / (np.sqrt(s["v"] / (1 - 0.999 ** n)) + 1e-8)
+
+
+def adamw(p, g, s, n, lr):
+    return adam(p, g, s, n, lr) - lr * 0.01 * p
+
+
+def rmsprop(p, g, s, n, lr):
+    s["v"] = 0.99 * s.get("v", 0) + 0.01 * g * g
+    return p - lr * g / (np.sqrt(s["v"]) + 1e-8)
+
+
+def adagrad(p, g, s, n, lr):
+    s["v"] = s.get("v", 0) + g * g
+    return p - lr * g / (np.sqrt(s["v"]) + 1e-10)
+
+
+CASES = {
+    "sgd": (optim.SGD, {}, sgd), "momentum": (optim.SGD, {"momentum": 0.9}, momentum),
+    "nesterov": (optim.SGD, {"momentum": 0.9, "nesterov": True}, nesterov),
+    "weight decay": (optim.SGD, {"weight_decay": 0.1}, lambda p, g, s, n, lr: sgd(p, g + 0.1 * p, s, n, lr)),
+    "adam": (optim.Adam, {}, adam), "adamw": (optim.AdamW, {}, adamw), "rmsprop": (optim.RMSprop, {}, rmsprop),
+    "adagrad": (optim.Adagrad, {}, adagrad),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps(name):
+    kind, options, formula = CASES[name]
+    values = [np.array([1.0, -2.0]), np.array([[0.5]])]
+    params = [nn.parameter(v) for v in values]
+    unused = nn.parameter(np.ones(3))
+    optimizer = kind([*params, unused], lr=0.1, **options)
+    states = [{} for _ in values]
+    for n in range(1, 5):
+        optimizer.zero_grad()
+        sum(((p - 3) ** 2).sum() for p in params).backward()
+        optimizer.step()
+        values = [formula(v, 2 * (v - 3), s, n, np.float32(0.1)) for v, s in zip(values, states, strict=True)]
+        for p, v in zip(params, values, strict=True):
+            np.testing.assert_allclose(p.numpy(), v, rtol=2e-5)
+            assert p.is_variable
+    assert unused.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_state_goes_round():
+    def train(optimizer, p, steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            ((p - 1) ** 4).sum().backward()
+            optimizer.step()
+
+    a, b = nn.parameter(np.array([3.0])), nn.parameter(np.array([3.0]))
+    first, second = optim.Adam([a], lr=0.5), optim.Adam([b], lr=0.1)
+    train(first, a, 3)
+    with gc.no_grad():
+        b.assign(a)
+    second.load_state_dict({k: t.numpy() for k, t in first.state_dict().items()})
+    train(first, a, 3)
+    train(second, b, 3)
+    assert a.item() == b.item()
+    with pytest.raises(ShapeError, match="other names: count"):
+        state = first.state_dict()
+        del state["count"]
+        second.load_state_dict(state)
+
+
+def test_schedules_set_the_rate():
+    p = nn.parameter(np.ones(1))
+    optimizer = optim.SGD([p], lr=1.0)
+    schedule = optim.Schedule(optimizer, optim.step_decay(2, 0.5))
+    rates = []
+    for _ in range(5):
+        rates.append(optimizer.lr.item())
+        schedule.step()
+    assert rates == [1.0, 1.0, 0.5, 0.5, 0.25]
+    assert optim.cosine(10)(10) == pytest.approx(0) and optim.cosine(10, least=0.1)(99) == pytest.approx(0.1)
+    assert optim.exponential(0.5)(3) == 0.125
+
+
+def test_clipping():
+    a, b = nn.parameter(np.array([3.0])), nn.parameter(np.array([4.0]))
+    ((a ** 2 + b ** 2).sum() / 2).backward()
+    assert optim.clip_grad_norm([a, b], 1.0).item() == pytest.approx(5.0)
+    np.testing.assert_allclose([a.grad.item(), b.grad.item()], [0.6, 0.8], rtol=1e-5)
+    optim.clip_grad_value([a, b], 0.7)
+    np.testing.assert_allclose([a.grad.item(), b.grad.item()], [0.6, 0.7], rtol=1e-5)
+
+
+def test_errors():
+    with pytest.raises(ShapeError, match="no parameters"):
+        optim.SGD([], lr=0.1)
+    with pytest.raises(GradientError, match="does not require a gradient"):
+        optim.Adam([gc.ones(2)])
+    with pytest.raises(ValueError, match="momentum"):
+        optim.SGD([nn.parameter(np.ones(1))], lr=0.1, nesterov=True)
+
+
+def test_learning_is_a_few_kernels_and_compiles_once():
+    """A dense network's step with Adam: the products, the loss, two column sums; updates are epilogues."""
+    gc.random.seed(0)
+    with gc.backend("cpu"):
+        net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+        optimizer = optim.Adam(net.parameters(), lr=0.01)
+        x = gc.asarray(np.random.default_rng(0).normal(size=(12, 8)).astype(np.float32))
+        y = gc.asarray(np.arange(12) % 4)
+
+        def step():
+            optimizer.zero_grad()
+            loss = nn.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+            state = [t for ts in optimizer.state.values() for t in ts]
+            return loss, *net.parameters(), optimizer.count, *state
+
+        gc.realize(*step())
+        results = step()
+        assert len(gc.plan(*results).kernels) <= 12
+        gc.realize(*results)
+        before = gc.counters()
+        losses = []
+        for k in range(30):
+            optimizer.lr = 0.01 / (1 + k)
+            results = step()
+            gc.realize(*results)
+            losses.append(float(results[0]))
+        spent = gc.counters() - before
+    assert spent.compiles == 0 and spent.program_misses == 0 and losses[-1] < losses[0]
