@@ -171,7 +171,7 @@ class Adagrad(Optimizer):
 # ------------------------------------------------------------------------------------------------- gradients, schedules
 
 def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
-    """Scale all gradients so that their common norm is at most `limit`; returns the norm before. Pascanu et al. (2013)."""
+    """Scale the gradients so that their common norm is at most limit; returns the norm before. Pascanu et al. 2013."""
     parameters = [p for p in parameters if p.grad is not None]
     with gc.no_grad():
         norm = gc.sqrt(sum((p.grad.astype(gc.float32) ** 2).sum() for p in parameters))

@@ -7,6 +7,6 @@ from graphc.nn.functional import (
 )
 from graphc.nn.layers import (
     GELU, BatchNorm, BatchNorm1d, BatchNorm2d, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Linear, ReLU,
-    RMSNorm, Sigmoid, SiLU, Softmax, Tanh,
+    RMSNorm, RotaryEmbedding, Sigmoid, SiLU, Softmax, Tanh,
 )
 from graphc.nn.module import Module, NeuralNetwork, Sequential, StateError, parameter

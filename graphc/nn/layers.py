@@ -4,6 +4,7 @@ from __future__ import annotations
 from math import sqrt
 
 import graphc as gc
+from graphc.errors import ShapeError
 from graphc.nn import functional as F
 from graphc.nn import init
 from graphc.nn.module import Module, parameter
@@ -39,6 +40,19 @@ class Embedding(Module):
 
     def forward(self, index):
         return F.embedding(index, self.weight)
+
+
+class RotaryEmbedding(Module):
+    """Rotates queries and keys (..., length, width) by their positions. Su et al. (2021), *RoFormer*."""
+
+    def __init__(self, width: int, base: float = 10000.0, interleaved: bool = False):
+        if width % 2:
+            raise ShapeError(f"a width of {width} has no pairs", op="RotaryEmbedding")
+        self.width, self.base, self.interleaved = width, base, interleaved
+
+    def forward(self, x, offset=0):
+        cos, sin = F.rotary_angles(gc.arange(x.shape[-2]) + offset, self.width, self.base)
+        return F.apply_rope(x, cos, sin, self.interleaved)
 
 
 class Dropout(Module):
