@@ -309,7 +309,7 @@ class _Interpreter:
         if op is CONST:
             return const_value(e)
         if op is PARAM:
-            return self.params[e.attrs[0]]
+            return self.params[self.kernel.params[e.attrs[0]][0]]
         if op is VALUE:
             return self._value(e.attrs[0])
         if op is INDEX:

@@ -189,7 +189,7 @@ class Speller:
 
     def _param(self, node: Node) -> str:
         name = f"p{len(self.params)}"
-        self.params.append((name, node.dtype, node.attrs[0]))
+        self.params.append((name, node.dtype, self.kernel.params[node.attrs[0]][0]))
         return name
 
     def _bitcast(self, node: Node, text: str) -> str:

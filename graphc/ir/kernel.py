@@ -153,7 +153,7 @@ class Template:
 class Kernel:
     name: str
     buffers: tuple[KernelBuffer, ...]
-    params: tuple[tuple[int, DType], ...]   # scalar arguments: the program's parameter number and its dtype
+    params: tuple[tuple[int, DType], ...]   # scalar arguments: the program's number and dtype; PARAM has the place here
     parallel: tuple[Axis, ...]
     tiled: bool
     width: int | None                   # tiled: the longest segment; None where any length will do

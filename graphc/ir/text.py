@@ -113,7 +113,8 @@ def kernel_text(kernel: Kernel) -> str:
     axes = ", ".join(f"{a} < {a.extent}" for a in kernel.parallel) or "once"
     tiled = f", segments of {kernel.width or 'any length'}" if kernel.tiled else ""
     lines = [f"kernel {kernel.name}({buffers})", f"parallel {axes}; chunks of {kernel.chunk}{tiled}"]
-    lines += ["scalars " + ", ".join(f"p{number} {dtype}" for number, dtype in kernel.params)] if kernel.params else []
+    scalars = [f"p{k} {dtype} (the program's {number})" for k, (number, dtype) in enumerate(kernel.params)]
+    lines += [f"scalars {', '.join(scalars)}"] if scalars else []
     names = [b.name for b in kernel.buffers]
     for title, body in (("first", kernel.prologue), ("then", kernel.body)):
         if body:

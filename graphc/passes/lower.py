@@ -21,6 +21,7 @@ from graphc.passes.contract import lower_contraction
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
+from graphc.passes.repeats import Repeats
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
@@ -63,11 +64,12 @@ class Stage:
 
 def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
     steps: list[LoweredKernel | LibraryCall] = []
+    repeats = Repeats(schedule, _lower_group)
     for group in schedule.groups:
         if group.kind == "library":
             steps.append(LibraryCall(group.anchors[0], group))
         elif any(node.size for node in group.outputs):
-            steps.append(_lower_group(group, schedule))
+            steps.append(repeats.lower(group))
     return steps
 
 

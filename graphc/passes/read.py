@@ -35,6 +35,7 @@ class Reader:
         self.values = values
         self.buffers: dict[Node, int] = {}          # in the order of first use
         self.params: dict[int, DType] = {}          # program parameter -> dtype, in the order of first use
+        self._places: dict[int, int] = {}           # program parameter -> its place there, by which kernels name it
         self.unrolled = False                       # whether a short reduction became an expression
         self._answers: dict[tuple, Node] = {}
         self._data: dict[Node, str] = {}
@@ -100,8 +101,9 @@ class Reader:
 
     def _param(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         yield from ()
-        self.params[node.attrs[0]] = node.dtype
-        return node
+        self.params.setdefault(node.attrs[0], node.dtype)
+        place = self._places.setdefault(node.attrs[0], len(self._places))
+        return make(PARAM, node.dtype, (), (), (place,))
 
     def _iota(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         yield from ()
