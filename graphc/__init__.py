@@ -62,6 +62,7 @@ _LAZY = {
     **dict.fromkeys("jit".split(), "graphc.jit"),
     **dict.fromkeys(
         "backward grad jvp no_grad stop_gradient value_and_grad vjp zero_grad".split(), "graphc.autodiff"),
+    **dict.fromkeys("spec estimate_memory MemoryEstimate".split(), "graphc.estimate"),
     **dict.fromkeys("checkpoint custom_vjp".split(), "graphc.custom_gradients"),
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"

@@ -255,6 +255,7 @@ def value_and_grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool 
             value = _freed((value, aux) if has_aux else value, bit)
         return value, gradients[0] if isinstance(argnums, int) else gradients
 
+    wrapped.graphc_results = ("outputs", "gradients")       # for estimate_memory
     return wrapped
 
 
@@ -293,6 +294,7 @@ def grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
+    wrapped.graphc_results = ("gradients", "outputs") if has_aux else "gradients"
     return wrapped
 
 

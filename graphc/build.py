@@ -27,7 +27,26 @@ class Built:
     rendered: dict[LoweredKernel, Rendered]
 
 
+@dataclass(eq=False, slots=True)
+class Planned:
+    """A graph through all passes, before there is any text. `results`: the GET nodes of each library call."""
+
+    roots: tuple[Node, ...]
+    leaves: tuple[Node, ...]
+    schedule: Schedule
+    results: dict[Node, list[Node]]
+    memory: MemoryPlan
+
+
 def build(graph: Graph, dialect: str) -> Built:
+    planned = plan_graph(graph)
+    memory = planned.memory
+    rendered = {step: render(step.kernel, dialect) for step in memory.steps if isinstance(step, LoweredKernel)}
+    program = _assemble(memory, rendered, planned.results, planned.roots, len(planned.leaves))
+    return Built(program, planned.schedule, memory.steps, rendered)
+
+
+def plan_graph(graph: Graph) -> Planned:
     unknown = settings.disable - {"fuse", *(name for name, _ in GRAPH_PASSES)}
     if unknown:
         names = ", ".join(name for name, _ in GRAPH_PASSES)
@@ -51,10 +70,7 @@ def build(graph: Graph, dialect: str) -> Built:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)
     results = _library_results(schedule)
-    memory = plan_memory(lowered, roots, leaves, results)
-    rendered = {step: render(step.kernel, dialect) for step in memory.steps if isinstance(step, LoweredKernel)}
-    program = _assemble(memory, rendered, results, roots, len(leaves))
-    return Built(program, schedule, memory.steps, rendered)
+    return Planned(roots, leaves, schedule, results, plan_memory(lowered, roots, leaves, results))
 
 
 def _library_results(schedule: Schedule) -> dict[Node, list[Node]]:

@@ -23,6 +23,7 @@ class Graph:
     leaves  realized nodes, in the order in which the program takes their buffers
     params  the program's scalars as int64 words
     order   all nodes, sources first
+    traced  it needs values that nobody has: some of the leaves are without a buffer
     """
 
     key: tuple
@@ -30,6 +31,7 @@ class Graph:
     params: list[int]
     order: list[Node]
     roots: Sequence[Node]
+    traced: bool = False
 
 
 def canonicalize(roots: Sequence[Node]) -> Graph:
@@ -41,6 +43,7 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
     params: list[int] = []
     order: list[Node] = []
     device = None
+    traced = False
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
@@ -48,11 +51,13 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
             continue
         if device is None:
             device = node.device
-        if node.value is not None:
+        if node.value is not None or node.op is BUFFER:
             number[node] = len(entries)
             order.append(node)
             entries.append((BUFFER, node.dtype, node.shape))
             leaves.append(node)
+            if node.value is None:
+                traced = True
             continue
         if node.op is ALIAS:
             src = node.srcs[0]
@@ -82,7 +87,8 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
         number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
-    return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots)
+    return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots,
+                 traced)
 
 
 def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
@@ -107,7 +113,7 @@ def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]
     leaves: list[Node] = []
     count = 0
     for node in graph.order:
-        if node.value is not None:
+        if node.value is not None or node.op is BUFFER:
             new[node] = make(BUFFER, node.dtype, node.shape, (), (len(leaves),), device=node.device)
             leaves.append(new[node])
             continue

@@ -14,12 +14,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphc import canonical, program_cache
 from graphc.config import settings
-from graphc.errors import CompileError, GraphcError, OutOfMemory
+from graphc.errors import CompileError, GraphcError, OutOfMemory, TracerError
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, make
 from graphc.ir.node import buffer as make_leaf
@@ -30,6 +31,9 @@ from graphc.runtime.backend import Backend, IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.runtime.counters import Counters
 from graphc.runtime.counters import counters as _counters
+
+if TYPE_CHECKING:
+    from graphc.build import Planned
 
 PROGRAMS = 4096             # programs kept in memory; the least recently used goes first
 
@@ -127,6 +131,8 @@ def realize(nodes: Sequence[Node]) -> None:
         if not pending:
             return
         graph = canonical.canonicalize(pending)
+        if graph.traced:
+            raise _unknown_value(graph, "realize")
         backend = backend_of(graph.key[0])
         if backend.dialect is None:
             _fulfil(pending, _interpret(pending, backend), backend)
@@ -150,6 +156,12 @@ def realize(nodes: Sequence[Node]) -> None:
     values = _run(entry, graph)
     with lock:
         _fulfil(pending, values, backend)
+
+
+def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
+    return TracerError("the value depends on a tensor without values (gc.spec)", op=asked,
+                       fix="use gc.spec only to find out shapes, dtypes, plans and gc.estimate_memory",
+                       site=graph.roots[0].site)
 
 
 def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
@@ -323,6 +335,14 @@ def plan(nodes: Sequence[Node], backend: str | None = None):
         donated = _donated(_aliases(built.program), graph)
         del inputs
         return make_plan(built, chosen, donated)
+
+
+def planned(nodes: Sequence[Node]) -> tuple[Planned, list[Node]]:
+    """The memory plan of what `realize(nodes)` would run, and the leaves that it would read."""
+    from graphc.build import plan_graph
+    with lock:
+        graph = canonical.canonicalize(nodes)
+        return plan_graph(graph), graph.leaves
 
 
 def forget_programs() -> None:

@@ -63,15 +63,16 @@ class Plan:
         return sum(k.flops for k in self.kernels)
 
     def __str__(self) -> str:
-        head = (f"{len(self.kernels)} kernels, {_amount(self.bytes_moved)}B moved, {_amount(self.flops)}flop, "
-                f"peak {_amount(self.peak_bytes)}B")
-        lines = [f"  {n}. {k.name}: {k.shapes}; {_amount(k.bytes_read)}B read, {_amount(k.bytes_written)}B written, "
-                 f"{_amount(k.flops)}flop; {', '.join(k.origins) or 'no line of a program'}"
+        head = (f"{len(self.kernels)} kernels, {amount(self.bytes_moved)}B moved, {amount(self.flops)}flop, "
+                f"peak {amount(self.peak_bytes)}B")
+        lines = [f"  {n}. {k.name}: {k.shapes}; {amount(k.bytes_read)}B read, {amount(k.bytes_written)}B written, "
+                 f"{amount(k.flops)}flop; {', '.join(k.origins) or 'no line of a program'}"
                  for n, k in enumerate(self.kernels, 1)]
         return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
 
 
-def _amount(value: float) -> str:
+def amount(value: float) -> str:
+    """Three digits and a decimal prefix."""
     for unit in ("", "k", "M", "G", "T"):
         if abs(value) < 1000 or unit == "T":
             return f"{value:.3g} {unit}"

@@ -9,7 +9,7 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["graphc.tensor"] + [f"graphc.api.{name}" for name in (
+MODULES = ["graphc.tensor", "graphc.estimate"] + [f"graphc.api.{name}" for name in (
     "elementwise composites creation dtypes indexing info session".split())]
 
 

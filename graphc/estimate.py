@@ -1,0 +1,219 @@
+"""How much memory a function will need, from the shapes of its arguments: nothing is allocated, compiled or run.
+
+The function is recorded on tensors without storage, and its graph goes through the passes up to the memory plan, the
+one that a real run follows. Equal layers are lowered once (passes/repeats.py), which makes this quick.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from graphc import driver
+from graphc.api.laziness import unlimited
+from graphc.api.record import wrap
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir.dtype import as_dtype, default_float
+from graphc.ir.node import Node, buffer
+from graphc.ir.ops import CONST
+from graphc.passes.memory import CopyNode, MemoryPlan
+from graphc.pytree import flatten, rebuild
+from graphc.report import amount
+from graphc.tensor import Tensor
+
+# What an argument is, by its name or, where it is a dict, by its keys; the rest are inputs.
+ROLES = {
+    "weights": ("weights", "weight", "params", "parameters", "model"),
+    "cache": ("cache", "caches", "kv", "kv_cache"),
+    "gradients": ("grads", "grad", "gradients"),
+    "optimizer": ("optimizer", "opt", "opt_state", "optimizer_state", "moments"),
+    "inputs": ("inputs", "input", "batch"),
+}
+_ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
+GB = 1e9
+
+
+def spec(shape, dtype=None) -> Tensor:
+    """A tensor that has a shape and a dtype (by default the default float), and neither values nor memory.
+
+    Everything that only records takes it: shapes and dtypes of results come out as for other tensors. Whatever needs
+    its values raises ValueError. Raises ShapeError for a negative size.
+
+    >>> import graphc as gc
+    >>> x = gc.spec((4096, 4096), "float32")
+    >>> (x @ x.T).sum(axis=0).shape, x.nbytes
+    ((4096,), 67108864)
+    """
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise ShapeError(f"{shape} is no shape", op="spec", fix="use integers of at least 0")
+    return wrap(buffer(default_float() if dtype is None else as_dtype(dtype), shape, None, driver.default_device()))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes, told apart by what they are for. str() of it is a table; `total_gb`, `weights_gb` and so on are the same
+    in units of 10**9 bytes.
+
+    weights      arguments that are weights, and tensors that the function closes over
+    inputs       other arguments
+    cache        arguments that are updated in place: a KV cache
+    gradients    of `gc.grad` and `gc.value_and_grad`, or results and arguments of that name
+    optimizer    state of an optimizer
+    outputs      other results
+    activations  the most that temporaries take at once, by the memory plan
+    parameters   how many numbers the weights are
+    kernels      how many kernels and library calls run
+    largest      the largest temporaries: dtype and shape, bytes
+    """
+
+    weights: int
+    inputs: int
+    cache: int
+    gradients: int
+    optimizer: int
+    outputs: int
+    activations: int
+    parameters: int
+    kernels: int
+    largest: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, name) for name in PARTS)
+
+    def __getattr__(self, name: str) -> float:
+        part = name.removesuffix("_gb")
+        if part != name and part in (*PARTS, "total"):
+            return getattr(self, part) / GB
+        raise AttributeError(f"an estimate has no {name!r}")
+
+    def __str__(self) -> str:
+        rows = [(name, getattr(self, name)) for name in (*PARTS, "total") if name == "total" or getattr(self, name)]
+        lines = [f"{name:<12}{amount(nbytes) + 'B':>10}{nbytes:>20,}" for name, nbytes in rows]
+        lines.append(f"{amount(self.parameters).strip()} parameters, {self.kernels} kernels")
+        if self.largest:
+            lines.append("largest temporaries: " + ", ".join(f"{what} ({amount(n)}B)" for what, n in self.largest))
+        return "\n".join(lines)
+
+
+PARTS = tuple(field.name for field in fields(MemoryEstimate))[:7]
+
+
+def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None, **kwargs) -> MemoryEstimate:
+    """The memory that `f(*shapes, **kwargs)` needs, by its memory plan; nothing is computed, compiled or allocated.
+
+    A positional argument is a shape (a tuple of integers, of the default float), a tensor made by `gc.spec` or a real
+    one, or lists, tuples, dicts and dataclasses of these. Keyword arguments are passed on as they are.
+
+    What the bytes are for is told by names: of f's parameters or, for a dict, of its keys; "params", "cache", "grads"
+    and others like them are known, and `roles` maps names to "weights", "inputs", "cache", "gradients" or "optimizer".
+    Results that begin as an update of a cache (`cache[...] = k`) take over its memory, as they do in a run where nobody
+    else holds it. What threads need for a row or a tile, some kilobytes each, is not counted.
+
+    Raises ValueError where f asks for values, DTypeError where it returns no tensor.
+
+    >>> import graphc as gc
+    >>> def layer(weights, x):
+    ...     return gc.tanh(gc.tanh(x @ weights["first"]) @ weights["second"])
+    >>> float32 = lambda *shape: gc.spec(shape, "float32")
+    >>> found = gc.estimate_memory(layer, {"first": float32(64, 256), "second": float32(256, 64)}, float32(100, 64))
+    >>> found.weights, found.inputs, found.outputs, found.activations
+    (131072, 25600, 25600, 102400)
+    """
+    unknown = set((roles or {}).values()) - ROLES.keys()
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is no role; use {', '.join(ROLES)}")
+    names = {**_ROLE_OF, **(roles or {})}
+    with unlimited():
+        given = [_with_specs(argument) for argument in shapes]
+        role_of = dict(_argument_roles(f, given, kwargs, names))
+        result = f(*given, **kwargs)
+    parts = _result_roles(f, result, names)
+    outputs = {node: role for node, role in parts.items() if node not in role_of}
+    if not parts:
+        raise DTypeError("the function returns no tensor", op="estimate_memory")
+    return _estimate(role_of, outputs)
+
+
+def _estimate(role_of: dict[Node, str], outputs: dict[Node, str]) -> MemoryEstimate:
+    totals = dict.fromkeys(PARTS, 0)
+    kernels, largest = 0, ()
+    computed = [node for node in outputs if node.value is None and node.op is not CONST]
+    if computed:
+        planned, leaves = driver.planned(computed)
+        role_of |= {leaf: "weights" for leaf in leaves if leaf not in role_of}
+        memory = planned.memory
+        cache = {place for place, leaf in enumerate(leaves) if role_of[leaf] == "cache"}
+        owner = {memory.slot_of[root]: outputs[node] for root, node in zip(planned.roots, computed, strict=True)}
+        for slot, role in owner.items():
+            if memory.slots[slot].role == "output" and memory.slots[slot].alias not in cache:
+                totals[role] += memory.slots[slot].nbytes
+        totals["activations"] = memory.arena
+        kernels = sum(not isinstance(step, CopyNode) for step in memory.steps)
+        largest = _largest(memory)
+    for leaf, role in role_of.items():
+        totals[role] += leaf.nbytes
+    parameters = sum(leaf.size for leaf, role in role_of.items() if role == "weights")
+    return MemoryEstimate(**totals, parameters=parameters, kernels=kernels, largest=largest)
+
+
+def _largest(memory: MemoryPlan, count: int = 3) -> tuple[tuple[str, int], ...]:
+    """The largest kinds of temporaries."""
+    found = {f"{node.dtype}{list(node.shape)}": node.nbytes for node, slot in memory.slot_of.items()
+             if memory.slots[slot].role == "temp"}
+    return tuple(sorted(found.items(), key=lambda item: -item[1])[:count])
+
+
+# ----------------------------------------------------------------------------------------------- arguments, results
+
+def _with_specs(tree: Any) -> Any:
+    """The argument with tensors where shapes stood. Tensors get new handles: what f assigns to them stays in f."""
+    leaves, structure = flatten(_shapes_to_specs(tree))
+    return rebuild(structure, [wrap(leaf.node) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+
+
+def _shapes_to_specs(tree: Any) -> Any:
+    if type(tree) is tuple and all(type(n) is int for n in tree):
+        return spec(tree)
+    if type(tree) in (tuple, list):
+        return type(tree)(_shapes_to_specs(part) for part in tree)
+    if type(tree) is dict:
+        return {key: _shapes_to_specs(part) for key, part in tree.items()}
+    return tree
+
+
+def _tensors(tree: Any) -> list[Node]:
+    return [leaf.node for leaf in flatten(tree)[0] if isinstance(leaf, Tensor)]
+
+
+def _by_name(tree: Any, role: str, names: Mapping[str, str]) -> Iterator[tuple[Node, str]]:
+    """The tensors of a tree and their roles; those of a dict by its keys where they are known."""
+    if type(tree) is dict:
+        for key, part in tree.items():
+            own = names.get(key, role) if isinstance(key, str) else role
+            yield from ((node, own) for node in _tensors(part))
+    else:
+        yield from ((node, role) for node in _tensors(tree))
+
+
+def _argument_roles(f: Callable, given: list, kwargs: dict, names: Mapping[str, str]) -> Iterator[tuple[Node, str]]:
+    """What each leaf among the arguments is."""
+    try:
+        bound = inspect.signature(f).bind(*given, **kwargs).arguments
+    except (TypeError, ValueError):     # a builtin without a signature; if it does not fit, the call will tell
+        bound = {"inputs": [*given, *kwargs.values()]}
+    for name, argument in bound.items():
+        for node, role in _by_name(argument, names.get(name, "inputs"), names):
+            if not node.srcs:
+                yield node, role
+
+
+def _result_roles(f: Callable, result: Any, names: Mapping[str, str]) -> dict[Node, str]:
+    known = getattr(f, "graphc_results", None)      # of a function made by grad
+    if isinstance(known, str):
+        return dict.fromkeys(_tensors(result), known)
+    if known is not None:
+        return {node: role for part, role in zip(result, known, strict=True) for node in _tensors(part)}
+    return dict(_by_name(result, "outputs", {n: r for n, r in names.items() if r not in ("inputs",)}))
