@@ -5,7 +5,9 @@ order of every reduction is spelled out in the templates, so that vectorising ch
 """
 from __future__ import annotations
 
+import functools
 import hashlib
+import json
 from dataclasses import dataclass
 
 from graphc.codegen import Rendered
@@ -72,8 +74,14 @@ def _text(environment, model: _Model, entry: str) -> str:
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
+    return _filled(environment, json.dumps(values))
+
+
+@functools.lru_cache(maxsize=64)
+def _filled(environment, model: str) -> str:
+    """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "c/loops.c.j2")
-    return environment.get_template("c/kernel.c.j2").render(k=values, loops=loops)
+    return environment.get_template("c/kernel.c.j2").render(k=json.loads(model), loops=loops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +229,7 @@ class _Model:
     def accumulator(self, s: Accumulate) -> dict:
         how = self.operation(s)
         return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": how.identity,
-                "combine": how.combine.format, "state": ["mean"] if s.op.c == "m2" else [], "here": self.here(),
+                "combine": how.combine, "state": ["mean"] if s.op.c == "m2" else [], "here": self.here(),
                 "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
 
     def here(self) -> str:

@@ -54,16 +54,20 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
+    units: dict[Node, Unit] = {}
     for _ in range(MAX_ROUNDS):
-        builder = _place_all(order, stored, anchors, folded)
+        builder = _place_all(order, stored, anchors, folded, units)
         shared = builder.worth_sharing(inlined_costs(order, stored)) - stored
         if not shared or disabled:
             break
         stored |= shared
+        units = {node: unit for node, unit in units.items() if shared.isdisjoint(unit.inside)}
     return builder.finish(roots, stored)
 
 
-def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded: set[Node]) -> _Builder:
+def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded: set[Node],
+               units: dict[Node, Unit]) -> _Builder:
+    """`units`: those that are known from the round before; the others are added."""
     builder = _Builder(anchors)
     for node in order:
         if node in folded:
@@ -71,7 +75,9 @@ def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded:
         if node.op.kind == OTHER:
             builder.home[node] = builder.home[node.srcs[0]]
         elif node in anchors or node in stored:
-            builder.place(_unit(node, node in anchors, stored, anchors, folded))
+            if node not in units:
+                units[node] = _unit(node, node in anchors, stored, anchors, folded)
+            builder.place(units[node])
     return builder
 
 

@@ -6,6 +6,8 @@ by ONE for an axis of extent 1, or by OTHER for anything else.
 """
 from __future__ import annotations
 
+import functools
+
 from graphc.ir.index import reshape_groups
 from graphc.ir.node import Node
 from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG,
@@ -19,12 +21,14 @@ def identity(shape: tuple[int, ...]) -> Dims:
     return tuple(k if n != 1 else ONE for k, n in enumerate(shape))
 
 
+@functools.lru_cache(maxsize=4096)      # a graph has few shapes, and many nodes of each
 def broadcast(dims: Dims, shape: tuple[int, ...], src: tuple[int, ...]) -> Dims:
     """The dims of a source of shape `src` of an elementwise node of this shape."""
     offset = len(shape) - len(src)
     return tuple(ONE if n == 1 else dims[offset + k] for k, n in enumerate(src))
 
 
+@functools.lru_cache(maxsize=4096)
 def _reshape(dims: Dims, new: tuple[int, ...], old: tuple[int, ...]) -> Dims:
     out = [ONE if n == 1 else OTHER for n in old]
     if 0 in old:
