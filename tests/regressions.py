@@ -87,4 +87,9 @@ REGRESSIONS = {
         leaf('float32', (2, 131075), 'plain', 293)
         gc.var(gc.diff(gc.hardswish(v0), axis=0), axis=None)
     """,
+    "long reductions of what is carried in another dtype": """
+        leaf('bfloat16', (140003,), 'plain', 594)
+        leaf('float16', (131073, 2), 'plain', 3)
+        (gc.min(v0) + gc.sum(v0) + gc.mean(v0)).astype('float16') + gc.max(v1, axis=0) + gc.var(v1, axis=0)
+    """,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from api_compare import check
@@ -94,6 +96,32 @@ def test_numpys_reductions_call_ours(name, options):
 def test_item_at_an_index():
     x = gc.asarray([[1, 2], [3, 4]])
     assert (x.item(2), x.item(-1), x.item(0, 1)) == (3, 4, 2)
+
+
+UNCHANGED = """x[:]; x[...]; x[()]; x[:, :]; x[::1, 0:2]; x.reshape(2, 2); x.view(2, 2); x.astype("float64"); x.double()
++x; gc.astype(x, gc.float64, copy=True); gc.permute_dims(x, (0, 1)); gc.broadcast_to(x, (2, 2))
+gc.positive(x); gc.conj(x); gc.real(x); x.real; gc.squeeze(x); gc.roll(x, 0); gc.roll(x, 2, axis=0)
+gc.pad(x, 0); gc.pad(x, 0, mode="edge"); gc.tile(x, 1); gc.repeat(x, 1, axis=0); gc.concat([x])
+gc.hstack([x]); gc.copy(x); x.copy(); gc.array(x); gc.asarray(x, copy=True); gc.ravel(x[0])
+x[0].flatten(); gc.atleast_2d(x); gc.sum(x, axis=()); gc.max(x, axis=()); gc.clip(x, None, None)
+gc.moveaxis(x, 0, 0); gc.swapaxes(x, 0, 0); gc.split(x, 1)[0]; gc.flip(x, axis=()); gc.diff(x, n=0)
+gc.expand_dims(x, axis=()); x.T.T; gc.fft.fftshift(x, axes=()); gc.broadcast_arrays(x, x)[0]
+gc.meshgrid(x[0])[0]; gc.linalg.matrix_power(x, 1); gc.einsum("ij->ij", x); gc.round(x.long())
+gc.floor(x.long()); gc.where(True, x, x); gc.mean(x, axis=()); gc.where(x > 0, x, x); gc.maximum(x, x)
+gc.cumulative_sum(x[:, :1], axis=1); x.detach(); gc.unstack(x[None])[0]; copy.copy(x); copy.deepcopy(x)"""
+
+
+@pytest.mark.parametrize("text", [t.strip() for t in UNCHANGED.replace("\n", ";").split(";")])
+def test_what_a_function_returns_is_not_its_argument(text):
+    """Also where there was nothing to do: writing to the result leaves the argument alone, and the other way round."""
+    x = gc.asarray([[1.0, 2.0], [3.0, 4.0]])
+    y = eval(text, {"gc": gc, "copy": copy, "x": x})
+    before = y.numpy().copy()
+    y += 1
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    x *= 7
+    x[0, 0] = 5
+    check(y, before + 1)
 
 
 def test_covariances_of_a_vector_and_of_too_little():

@@ -253,7 +253,7 @@ def clip(x, /, min=None, max=None):
         x = binary(ops.MAXIMUM, x, min, "clip")
     if max is not None and not (max.__class__ is int and high is not None and max >= high):
         x = binary(ops.MINIMUM, x, max, "clip")
-    return x
+    return record.anew(x)
 
 
 # ----------------------------------------------------------------------------------------------------------- rounding
@@ -456,7 +456,7 @@ def real(x, /):
     [1.0]
     """
     x = as_tensor(x, None, "real")
-    return unary(ops.REAL, x, "real") if x.dtype.kind == "c" else x
+    return unary(ops.REAL, x, "real") if x.dtype.kind == "c" else record.anew(x)
 
 
 def imag(x, /):
@@ -478,7 +478,7 @@ def conj(x, /):
     [(1-2j)]
     """
     x = as_tensor(x, None, "conj")
-    return unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else x
+    return unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else record.anew(x)
 
 
 def make_complex(re, im, /):

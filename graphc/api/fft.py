@@ -221,7 +221,7 @@ def fftshift(x, /, *, axes: int | Sequence[int] | None = None):
     """
     x = as_tensor(x)
     places = ordered_axes(axes, x.ndim, "fftshift")
-    return roll(x, tuple(x.shape[a] // 2 for a in places), places) if places else x
+    return roll(x, tuple(x.shape[a] // 2 for a in places), places) if places else record.anew(x)
 
 
 def ifftshift(x, /, *, axes: int | Sequence[int] | None = None):
@@ -233,4 +233,4 @@ def ifftshift(x, /, *, axes: int | Sequence[int] | None = None):
     """
     x = as_tensor(x)
     places = ordered_axes(axes, x.ndim, "ifftshift")
-    return roll(x, tuple(-(x.shape[a] // 2) for a in places), places) if places else x
+    return roll(x, tuple(-(x.shape[a] // 2) for a in places), places) if places else record.anew(x)

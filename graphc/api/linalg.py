@@ -160,6 +160,8 @@ def matrix_power(x, n: int, /):
     x, n = _stack(x, "matrix_power", square=True), an_int(n, "matrix_power", "the exponent")
     if n < 0:
         x, n = inv(x), -n
+    if n == 1:
+        return record.anew(x)
     power = None
     while n:
         if n & 1:

@@ -80,7 +80,7 @@ def _expand(x, shape: tuple[int, ...]):
 def slice_axis(x, axis: int, start: int, length: int, step: int = 1):
     """`length` elements of one axis, from `start` by `step`. The caller has checked that they exist."""
     if length == x.shape[axis] and (length == 0 or (start == 0 and step == 1)):
-        return x
+        return record.anew(x)
     starts, steps = [0] * x.ndim, [1] * x.ndim
     # The start of an empty slice is not read: one form for all of them.
     starts[axis], steps[axis] = (start, step if length > 1 else 1) if length else (0, 1)
@@ -190,13 +190,13 @@ def squeeze(x, /, axis: int | Sequence[int] | None = None):
 def atleast_1d(x, /):
     """x with at least one axis."""
     x = as_tensor(x)
-    return x if x.ndim else _reshape(x, (1,))
+    return _reshape(x, x.shape or (1,))
 
 
 def atleast_2d(x, /):
     """x with at least two axes: a vector becomes one row."""
     x = as_tensor(x)
-    return x if x.ndim >= 2 else _reshape(x, (1, x.size))
+    return _reshape(x, x.shape if x.ndim >= 2 else (1, x.size))
 
 
 def broadcast_arrays(*arrays) -> list:
@@ -371,7 +371,7 @@ def flip(x, /, *, axis: int | Sequence[int] | None = None):
         n = x.shape[a]
         if n > 1:
             x = slice_axis(x, a, n - 1, n, -1)
-    return x
+    return record.anew(x)
 
 
 def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None):
@@ -395,7 +395,7 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
         raise ShapeError(f"{len(shifts)} shifts do not belong to {len(axes)} axes", op="roll")
     for a, s in zip(axes * (count // len(axes)), shifts * (count // len(shifts)), strict=True):
         x = _roll(x, an_int(s, "roll", "shift"), normalize_axis(a, x.ndim, "roll"))
-    return x
+    return record.anew(x)
 
 
 def _roll(x, shift: int, axis: int):
@@ -431,7 +431,7 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     if counts.size == 1:
         times = int(counts.reshape(()))
         if times == 1:
-            return x
+            return record.anew(x)
         spread = _expand(expand_dims(x, axis + 1), (*x.shape[:axis + 1], times, *x.shape[axis + 1:]))
         return _reshape(spread, _with(x.shape, axis, n * times))
     if counts.shape != (n,):
@@ -484,6 +484,7 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0):
         raise DTypeError(f"widths {pad_width} must be integers", op="pad")
     if widths.min(initial=0) < 0:
         raise ShapeError(f"widths {pad_width} must not be negative", op="pad")
+    x = record.anew(x)
     if mode == "constant":
         return _pad_constant(x, widths.tolist(), values)
     if mode not in _SOURCES:

@@ -39,6 +39,13 @@ def wrap(node: Node) -> Tensor:
     return tensor
 
 
+def anew(x: Tensor) -> Tensor:
+    """x under a handle of its own. What a function returns is never its argument: writing to one leaves the other."""
+    tensor = _blank(Tensor)
+    tensor.node = x.node
+    return tensor
+
+
 # ------------------------------------------------------------------------------------------------------ into tensors
 
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
@@ -254,8 +261,8 @@ def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None,
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
-    """x in another dtype; x itself where it has it already."""
-    return x if x.node.dtype is dtype else wrap(_cast(x.node, dtype))
+    """x in another dtype; the same node, under a new handle, where it has it already."""
+    return anew(x) if x.node.dtype is dtype else wrap(_cast(x.node, dtype))
 
 
 def _cast(node: Node, dtype: DType) -> Node:
@@ -314,10 +321,10 @@ def to_device(x: Tensor, device: str) -> Tensor:
 # ----------------------------------------------------------------------------------------------------------- movement
 
 def movement(op: Op, x: Tensor, shape: tuple[int, ...], attrs: tuple = ()) -> Tensor:
-    """Record a movement op. A reshape, permute, expand or slice that changes nothing gives x itself."""
+    """Record a movement op. A reshape, permute, expand or slice that changes nothing makes no node."""
     node = x.node
     if shape == node.shape and _changes_nothing(op, attrs):
-        return x
+        return anew(x)
     return wrap(make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2)))
 
 
@@ -338,7 +345,7 @@ def reshape_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 def expand_to(x: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
     """x broadcast to exactly this shape. Raises ShapeError."""
     if x.shape == shape:
-        return x
+        return anew(x)
     if broadcast_shapes(name, x.shape, shape) != shape:
         raise ShapeError(f"shape {x.shape} does not broadcast to {shape}", op=name)
     x = reshape_to(x, (1,) * (len(shape) - x.ndim) + x.shape)

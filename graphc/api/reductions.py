@@ -357,7 +357,7 @@ def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):
             break
         later, earlier = slice_axis(x, place, 1, size), slice_axis(x, place, 0, size)
         x = later != earlier if x.dtype is dt.bool else later - earlier
-    return x
+    return record.anew(x)
 
 
 def _joined(x, axis: int, before, after):

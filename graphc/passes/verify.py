@@ -63,8 +63,13 @@ def _dtype_problem(node: Node) -> str | None:
     op, dtypes = node.op, [s.dtype for s in node.srcs]
     if not dtypes or op is CAST:
         return None
-    if op.result is not None and op.result(*dtypes) is not node.dtype:
-        return f"should be {op.result(*dtypes)}"
+    wanted = op.result(*dtypes) if op.result is not None else node.dtype
+    if op.kind == REDUCE and len(node.attrs) == 3:      # results of blocks are not rounded
+        wanted = wanted.accumulator
+    elif op.kind == REDUCE and node.attrs[1] == "pairwise" and node.dtype.accumulator is wanted:    # these round them
+        wanted = node.dtype
+    if wanted is not node.dtype:
+        return f"should be {wanted}"
     first = dtypes[1:] if op is WHERE else dtypes
     if op.kind == ELEMENTWISE and op.name != "bitcast" and len(set(first)) > 1:
         return f"mixes {', '.join(map(str, dtypes))}"
