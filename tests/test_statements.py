@@ -1,4 +1,4 @@
-"""Random sequences of statements (statements.py): updates in place, views, realizing in between, on both sides equal."""
+"""Random sequences of statements (statements.py): updates in place, views, realizing in between; as NumPy does them."""
 
 from __future__ import annotations
 
