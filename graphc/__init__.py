@@ -77,7 +77,8 @@ _LAZY = {
         " relu6 selu sigmoid silu softmax softplus softsign".split(), "graphc.api.activations"),
 }
 _MODULES = {"linalg": "graphc.api.linalg", "fft": "graphc.api.fft", "random": "graphc.api.random",
-            "nn": "graphc.nn", "optim": "graphc.optim", "errors": "graphc.errors", "config": "graphc.config"}
+            "nn": "graphc.nn", "optim": "graphc.optim",
+            "weights": "graphc.weights", "errors": "graphc.errors", "config": "graphc.config"}
 
 
 def __getattr__(name: str):

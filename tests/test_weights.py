@@ -1,0 +1,113 @@
+"""Files of weights: round trips, quantised blocks against their formulas, damage."""
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import weights
+from graphc.runtime.buffers import pool
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    with gc.backend("reference"):
+        yield
+
+
+ARRAYS = {"a.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "empty": np.zeros((0, 4), np.float64),
+          "flag": np.array([True, False]), "scalar": np.float16(1.5), "big": np.array([2**60, -1])}
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".npz"])
+def test_round_trip(tmp_path, suffix):
+    path = tmp_path / f"net{suffix}"
+    weights.save(path, ARRAYS)
+    found = weights.load(path)
+    assert list(found) == list(ARRAYS) and len(found) == 5 and [p.name for p in tmp_path.iterdir()] == [path.name]
+    for name, array in ARRAYS.items():
+        assert found[name].numpy().dtype == array.dtype and found[name] is found[name]
+        np.testing.assert_array_equal(found[name].numpy(), array)
+
+
+def test_bfloat16_and_what_a_format_lacks(tmp_path):
+    x = gc.asarray([1.0, -2.5]).astype(gc.bfloat16)
+    weights.save(tmp_path / "x.safetensors", {"x": x})
+    assert weights.load(tmp_path / "x.safetensors")["x"].dtype is gc.bfloat16
+    with pytest.raises(ValueError, match="no bfloat16: x"):
+        weights.save(tmp_path / "x.npz", {"x": x})
+    with pytest.raises(ValueError, match="safetensors have no complex128"):
+        weights.save(tmp_path / "y.safetensors", {"y": gc.asarray([1j])})
+    with pytest.raises(ValueError, match=r"(?s)\.pt is not known.*\.safetensors, \.gguf, \.npz"):
+        weights.load(tmp_path / "y.pt")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.safetensors"]
+
+
+def test_safetensors_are_read_in_place(tmp_path):
+    weights.save(tmp_path / "x.safetensors", {"x": np.zeros(1 << 18, np.float32)})
+    before = pool.in_use
+    x = weights.load(tmp_path / "x.safetensors")["x"]
+    assert not x.numpy().flags.owndata and not x.numpy().flags.writeable
+    assert pool.in_use == before
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def gguf(tensors: dict[str, tuple[tuple[int, ...], int, bytes]]) -> bytes:
+    """A small GGUF file: name -> (shape in NumPy's order, number of the type, bytes)."""
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 3)
+    out += text("general.name") + struct.pack("<I", 8) + text("tiny")
+    out += text("sizes") + struct.pack("<IIQ", 9, 4, 2) + struct.pack("<II", 7, 8)
+    out += text("words") + struct.pack("<IIQ", 9, 8, 2) + text("yes") + text("no")
+    body = b""
+    for name, (shape, kind, data) in tensors.items():
+        out += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape[::-1])
+        out += struct.pack("<IQ", kind, len(body))
+        body += data + b"\0" * (-len(data) % 32)
+    return out + b"\0" * (-len(out) % 32) + body
+
+
+def test_gguf(tmp_path):
+    r = np.random.default_rng(0)
+    plain = r.normal(size=(3, 2)).astype(np.float32)
+    d, m = r.normal(size=(2, 2)).astype(np.float16), r.normal(size=(2, 2)).astype(np.float16)
+    nibbles, signed = r.integers(0, 16, (2, 2, 32)).astype(np.uint8), r.integers(-127, 128, (2, 2, 32)).astype(np.int8)
+    packed = nibbles[..., :16] | nibbles[..., 16:] << 4
+
+    def blocks(*parts):
+        return np.concatenate([np.ascontiguousarray(p).view(np.uint8).reshape(2, 2, -1) for p in parts], -1).tobytes()
+
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(gguf({
+        "plain": ((3, 2), 0, plain.tobytes()), "q4_0": ((2, 64), 2, blocks(d, packed)),
+        "q4_1": ((2, 64), 3, blocks(d, m, packed)), "q8_0": ((2, 64), 8, blocks(d, signed))}))
+    found = weights.load(path)
+    assert found.metadata == {"general.name": "tiny", "sizes": [7, 8], "words": ["yes", "no"]}
+    np.testing.assert_array_equal(found["plain"].numpy(), plain)
+    scale, offset = d.astype(np.float32)[..., None], m.astype(np.float32)[..., None]
+    for name, expected, size in (("q4_0", (nibbles.astype(np.float32) - 8) * scale, 80),
+                                 ("q4_1", nibbles * scale + offset, 80), ("q8_0", signed * scale, 136)):
+        q = found[name]
+        assert q.shape == (2, 64) and q.dequantize(gc.float16).dtype is gc.float16
+        assert q.nbytes == size
+        np.testing.assert_allclose(q.dequantize().numpy(), expected.reshape(2, 64), rtol=1e-6, atol=1e-6)
+
+
+def test_damage(tmp_path):
+    good = gguf({"plain": ((3,), 0, b"\0" * 12)})
+    bad = {"empty.gguf": b"", "other.gguf": b"GGML" + good[4:], "short.gguf": good[:-30], "cut.gguf": good[:60],
+           "type.gguf": gguf({"x": ((3,), 99, b"\0" * 12)}), "row.gguf": gguf({"x": ((33,), 2, b"\0" * 18)}),
+           "long.safetensors": struct.pack("<Q", 1 << 40) + b"{}", "text.safetensors": struct.pack("<Q", 4) + b"[1,]",
+           "list.safetensors": struct.pack("<Q", 4) + b"[1 ]", "not.npz": b"PK\3\4nothing"}
+    for offsets, shape in (((0, 8), [3]), ((-4, 8), [3]), ((0, 400), [100]), ((0, 4), [-1])):
+        head = json.dumps({"x": {"dtype": "F32", "shape": shape, "data_offsets": offsets}}).encode()
+        bad[f"{offsets[0]} {offsets[1]}.safetensors"] = struct.pack("<Q", len(head)) + head + b"\0" * 12
+    for name, data in bad.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(weights.WeightsError):
+            dict(weights.load(tmp_path / name))
