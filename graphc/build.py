@@ -1,7 +1,7 @@
 """A canonical graph through all passes to a Program: the pipeline, on one page."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphc import debug
 from graphc.canonical import Graph, rebuild_canonical
@@ -10,9 +10,10 @@ from graphc.config import settings
 from graphc.errors import ConfigError
 from graphc.ir.node import Node, make
 from graphc.ir.ops import GET
-from graphc.ir.program import Copy, KernelSource, Launch, Library, Operand, Program, Step
+from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Step
 from graphc.ir.schedule import Schedule
-from graphc.passes import GRAPH_PASSES, fuse, lower, plan_memory, verify
+from graphc.passes import GRAPH_PASSES, batch, fuse, lower, plan_memory, verify
+from graphc.passes.batch import Batch, alike, of_one_element
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
 
@@ -23,34 +24,36 @@ class Built:
 
     program: Program
     schedule: Schedule
-    steps: tuple[LoweredKernel | LibraryCall | CopyNode, ...]
+    steps: tuple[Batch | LibraryCall | CopyNode, ...]
     rendered: dict[LoweredKernel, Rendered]
 
 
 @dataclass(eq=False, slots=True)
 class Planned:
-    """A graph through all passes, before there is any text. `results`: the GET nodes of each library call."""
+    """A graph through all passes. `results`: the GET nodes of each library call; `drafts`: the text of kernels that may
+    share it with others, as it was before their memory was planned."""
 
     roots: tuple[Node, ...]
     leaves: tuple[Node, ...]
     schedule: Schedule
     results: dict[Node, list[Node]]
+    drafts: dict[LoweredKernel, Rendered]
     memory: MemoryPlan
 
 
 def build(graph: Graph, dialect: str) -> Built:
-    planned = plan_graph(graph)
+    planned = plan_graph(graph, dialect)
     memory = planned.memory
-    rendered = {step: render(step.kernel, dialect) for step in memory.steps if isinstance(step, LoweredKernel)}
+    rendered = _render(memory.steps, planned.drafts, dialect)
     program = _assemble(memory, rendered, planned.results, planned.roots, len(planned.leaves))
     return Built(program, planned.schedule, memory.steps, rendered)
 
 
-def plan_graph(graph: Graph) -> Planned:
-    unknown = settings.disable - {"fuse", *(name for name, _ in GRAPH_PASSES)}
+def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
+    names = [*(name for name, _ in GRAPH_PASSES), "fuse", "batch"]
+    unknown = settings.disable.difference(names)
     if unknown:
-        names = ", ".join(name for name, _ in GRAPH_PASSES)
-        raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {names} or fuse")
+        raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(names)}")
     roots, leaves = rebuild_canonical(graph)
     show = settings.debug > 2
     if show:
@@ -70,7 +73,37 @@ def plan_graph(graph: Graph) -> Planned:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)
     results = _library_results(schedule)
-    return Planned(roots, leaves, schedule, results, plan_memory(lowered, roots, leaves, results))
+    drafts = {} if "batch" in settings.disable else _drafts(alike(lowered), dialect)
+    steps = batch(lowered, {step: r.source for step, r in drafts.items()}, of_one_element(drafts), roots)
+    if settings.verify:
+        verify.verify_batches(steps)
+    return Planned(roots, leaves, schedule, results, drafts, plan_memory(steps, roots, leaves, results))
+
+
+def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:
+    """The text of kernels that may share it. Groups that were lowered once are rendered once."""
+    known: dict[tuple, Rendered] = {}
+    found = {}
+    for step in steps:
+        kernel = step.kernel
+        form = (id(kernel.body), id(kernel.prologue), kernel.buffers)
+        if form not in known:
+            places = tuple((k, dtype) for k, (_, dtype) in enumerate(kernel.params))
+            known[form] = render(replace(kernel, params=places), dialect)
+        found[step] = known[form].with_params([number for number, _ in kernel.params])
+    return found
+
+
+def _render(steps, drafts: dict[LoweredKernel, Rendered], dialect: str) -> dict[LoweredKernel, Rendered]:
+    """The text of each launch; `drafts` holds what was rendered before memory was planned."""
+    rendered: dict[LoweredKernel, Rendered] = {}
+    for step in steps:
+        for k, member in enumerate(step.members if isinstance(step, Batch) else ()):
+            if k in step.singles:
+                rendered[member] = rendered[step.members[0]].of_one_element(step.singles[k])
+            else:
+                rendered[member] = drafts.get(member) or render(member.kernel, dialect)
+    return rendered
 
 
 def _library_results(schedule: Schedule) -> dict[Node, list[Node]]:
@@ -92,14 +125,19 @@ def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], in
             steps.append(_library(step.node, results[step.node], memory))
             labels.append(step.node.attrs[0])
         else:
-            r = rendered[step]
-            number = kernels.setdefault(r.source, len(kernels))
-            slots = tuple(memory.slot_of[n] for n in step.nodes)
-            steps.append(Launch(number, slots, r.args, r.params, step.kernel.chunks, r.scratch))
-            labels.append(step.kernel.name)
+            steps.append(_launch(step, rendered, kernels, memory))
+            labels.append(step.members[0].kernel.name)
     outputs = tuple(memory.slot_of[r] for r in roots)
     return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(inputs)), outputs, memory.arena,
                    tuple(labels))
+
+
+def _launch(step: Batch, rendered: dict[LoweredKernel, Rendered], kernels: dict[KernelSource, int],
+            memory: MemoryPlan) -> Launch:
+    members = tuple(Member(tuple(memory.slot_of[n] for n in m.nodes), rendered[m].args, rendered[m].params,
+                           m.kernel.chunks) for m in step.members)
+    number = kernels.setdefault(rendered[step.members[0]].source, len(kernels))
+    return Launch(number, members, max(rendered[m].scratch for m in step.members))
 
 
 def _library(node: Node, results: list[Node], memory: MemoryPlan) -> Library:

@@ -91,12 +91,7 @@ class _Interpreter:
     def run(self, order: str) -> None:
         with np.errstate(all="ignore"):
             self._prologue()
-            items = list(self._items())
-            if order == "reverse":
-                items.reverse()
-            elif order != "forward":
-                random.Random(order).shuffle(items)
-            for at, width in items:
+            for at, width in _ordered(list(self._items()), order):
                 self._one(at, width)
         for number, (buffer, memory) in enumerate(zip(self.kernel.buffers, self.buffers, strict=True)):
             missing = np.flatnonzero(memory.writer == NOBODY) if buffer.written else ()
@@ -375,6 +370,14 @@ class _Interpreter:
 _TEMPLATES = {"gemm": _Interpreter._gemm}
 
 
+def _ordered(items: list, order: str) -> list:
+    if order == "reverse":
+        items.reverse()
+    elif order != "forward":
+        random.Random(order).shuffle(items)
+    return items
+
+
 def _accumulations(loop: Loop, order: str | None = None) -> list[Accumulate]:
     found: list[Accumulate] = []
     for s in loop.body:
@@ -427,11 +430,12 @@ def run_program(built: Built, inputs: Sequence[np.ndarray], words: Sequence[int]
     """The program's outputs, one-dimensional. `words`: its parameters as 64-bit words."""
     program = built.program
     memories = _Slots(program, inputs)
-    kernels = [step.kernel if hasattr(step, "kernel") else None for step in built.steps]
-    for step, kernel in zip(program.steps, kernels, strict=True):
+    for step, made_from in zip(program.steps, built.steps, strict=True):
         if isinstance(step, Launch):
-            params = {number: _scalar(words[number], dtype) for number, dtype in kernel.params}
-            run_kernel(kernel, memories.of(step.slots, kernel), params, order)
+            for member, lowered in _ordered(list(zip(step.members, made_from.members, strict=True)), order):
+                kernel = lowered.kernel
+                params = {number: _scalar(words[number], dtype) for number, dtype in kernel.params}
+                run_kernel(kernel, memories.of(member.slots, kernel), params, order)
         elif isinstance(step, Copy):
             memories.copy(step)
         elif isinstance(step, Library):

@@ -10,9 +10,12 @@ from graphc.errors import Site
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER
 from graphc.ir.program import Program
+from graphc.passes.batch import Batch
 from graphc.passes.cost import kernel_cost
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode
+
+SHOWN = 3       # members of a launch whose shapes a plan lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class KernelPlan:
 
     bytes_read, bytes_written, flops  counted from the loop extents; see passes/cost.py
     origins                           the user's lines it comes from, "file:line"
-    shapes                            its buffers, as text
+    shapes                            its buffers, as text; of the first members where there are several
+    members                           how many independent runs of the kernel the launch holds
     launch                            (chunks, threads)
     cached                            "in memory", "on disk", "not compiled" or "library"
     """
@@ -35,6 +39,13 @@ class KernelPlan:
     shapes: str
     launch: tuple[int, int]
     cached: str
+    members: int = 1
+
+    def __str__(self) -> str:
+        times = f" x {self.members}" if self.members > 1 else ""
+        return (f"{self.name}{times}: {self.shapes}; {amount(self.bytes_read)}B read, "
+                f"{amount(self.bytes_written)}B written, {amount(self.flops)}flop; "
+                f"{', '.join(self.origins) or 'no line of a program'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +76,7 @@ class Plan:
     def __str__(self) -> str:
         head = (f"{len(self.kernels)} kernels, {amount(self.bytes_moved)}B moved, {amount(self.flops)}flop, "
                 f"peak {amount(self.peak_bytes)}B")
-        lines = [f"  {n}. {k.name}: {k.shapes}; {amount(k.bytes_read)}B read, {amount(k.bytes_written)}B written, "
-                 f"{amount(k.flops)}flop; {', '.join(k.origins) or 'no line of a program'}"
-                 for n, k in enumerate(self.kernels, 1)]
+        lines = [f"  {n}. {k}" for n, k in enumerate(self.kernels, 1)]
         return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
 
 
@@ -96,14 +105,22 @@ def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:
                 built.program)
 
 
-def _kernel(step: LoweredKernel, built: Built, states: dict) -> KernelPlan:
-    source = built.rendered[step].source
-    cost = kernel_cost(step.kernel)
-    inputs = [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if not b.written]
-    outputs = [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if b.written]
-    return KernelPlan(step.kernel.name, source.text, cost.bytes_read, cost.bytes_written, cost.flops,
-                      _origins(step.group.outputs, built), f"{_shapes(inputs)} -> {_shapes(outputs)}",
-                      (step.kernel.chunks, settings.num_threads), states[source])
+def _kernel(step: Batch, built: Built, states: dict) -> KernelPlan:
+    source = built.rendered[step.members[0]].source
+    costs = [kernel_cost(m.kernel) for m in step.members]
+    outputs = [node for m in step.members for node in m.group.outputs]
+    shapes = [_member_shapes(m) for m in step.members[:SHOWN]]
+    shapes += [f"and {len(step.members) - SHOWN} more"] if len(step.members) > SHOWN else []
+    chunks = sum(m.kernel.chunks for m in step.members)
+    return KernelPlan(step.members[0].kernel.name, source.text, sum(c.bytes_read for c in costs),
+                      sum(c.bytes_written for c in costs), sum(c.flops for c in costs), _origins(outputs, built),
+                      "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members))
+
+
+def _member_shapes(member: LoweredKernel) -> str:
+    inputs = [n for n, b in zip(member.nodes, member.kernel.buffers, strict=True) if not b.written]
+    outputs = [n for n, b in zip(member.nodes, member.kernel.buffers, strict=True) if b.written]
+    return f"{_shapes(inputs)} -> {_shapes(outputs)}"
 
 
 def _library(step: LibraryCall) -> KernelPlan:
@@ -124,7 +141,7 @@ def lines_of(built: Built, text: str) -> str:
 
 def largest(built: Built, count: int = 3) -> str:
     """The largest arrays in memory during a run, with their lines, as text."""
-    held = {node for step in built.steps if isinstance(step, LoweredKernel) for node in step.nodes}
+    held = {node for step in built.steps if isinstance(step, Batch) for m in step.members for node in m.nodes}
     nodes = sorted(held, key=lambda node: -node.nbytes)[:count]
     return ", ".join(f"{n.dtype}{list(n.shape)} of {n.nbytes:,} bytes" +
                      (f" ({Site(*n.site).location()})" if n.site is not None else " (an input)") for n in nodes)

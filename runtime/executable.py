@@ -6,14 +6,14 @@ import math
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
 
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
-from graphc.ir.program import Copy, Launch, Library, Operand, Program, Slot, Step
+from graphc.ir.program import Copy, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.runtime import native, profiler
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
@@ -21,6 +21,7 @@ from graphc.runtime.counters import counters
 
 COPY_CHUNK = 262144  # bytes; run.c has the same number
 OFFSET_SHIFT = 24  # run.c has the same number
+MEMBER_SHIFT = 32  # where the member stands in what run.c tells of a bad index
 BIG = 64 << 20  # a run that allocates more asks first whether it fits
 
 
@@ -120,7 +121,8 @@ class CpuExecutable:
         step = first + self._lib.lib.gc_failed_step()
         label = self.program.labels[step] if step < len(self.program.labels) else ""
         if result > 0:
-            raise IndexFault(step, result - 1, label)
+            member, position = divmod(result - 1, 1 << MEMBER_SHIFT)
+            raise IndexFault(step, position, f"{label} (member {member} of the launch)" if member else label)
         if result == native.INTERRUPTED:
             raise native.take_raised()
         if result == native.NO_MEMORY:
@@ -138,7 +140,8 @@ class Layout:
         self.position = {slot: position for position, slot in enumerate(order)}
         self.outside = len(order)
         self.results = [self.position[slot] for slot in program.outputs]
-        patches = [param for step in program.steps if isinstance(step, Launch) for _, param in step.params]
+        launches = [step for step in program.steps if isinstance(step, Launch)]
+        patches = [param for step in launches for member in step.members for _, param in member.params]
         self.params = max(patches, default=-1) + 1
 
     def operand(self, slot: int) -> int:
@@ -162,13 +165,11 @@ class NativeSegment:
 
     def __init__(self, steps: Sequence[Step], first: int, layout: Layout, handles: Sequence[int], lib: native.Native):
         self.first = first
-        encoded = [_encode(step, layout, handles, lib) for step in steps]
-        most = [max((len(part[kind]) for part in encoded), default=0) for kind in (1, 2)]
-        words = [len(encoded), *most]
+        words = [len(steps)]
         self._starts: list[int] = []    # of each step, in words
-        for head, operands, args, patches in encoded:
+        for step in steps:
             self._starts.append(len(words))
-            words += [*head, len(operands), len(args), len(patches) // 2, *operands, *args, *patches]
+            words += _encode(step, layout, handles, lib)
         self.image = lib.ffi.new("int64_t[]", words)
 
     def addresses(self, lib: native.Native) -> list[int]:
@@ -177,16 +178,26 @@ class NativeSegment:
         return [base + 8 * start for start in self._starts]
 
 
-def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> tuple[list, list, list, list]:
-    """(kernel, chunks, scratch, cost so far), operands, argument words, patches: struct step of run.c."""
+def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> list[int]:
+    """The words of a step: struct step of run.c, and what follows it."""
     assert not isinstance(step, Library), "a segment of its own"
     if isinstance(step, Copy):
-        head = [lib.copy_kernel, -(-step.nbytes // COPY_CHUNK), 0, 0]
-        return head, [layout.operand(step.source), layout.operand(step.target)], [step.nbytes], []
-    patches = [word for place, param in step.params for word in (place, layout.param(param))]
-    scratch = -(-step.scratch // ALIGNMENT) * ALIGNMENT
-    head = [handles[step.kernel], step.chunks, scratch, 0]
-    return head, [layout.operand(slot) for slot in step.slots], list(step.args), patches
+        members: tuple[Member, ...] = (
+            Member((step.source, step.target), (step.nbytes,), (), -(-step.nbytes // COPY_CHUNK)),
+        )
+        kernel, scratch = lib.copy_kernel, 0
+    else:
+        members, kernel = step.members, handles[step.kernel]
+        scratch = -(-step.scratch // ALIGNMENT) * ALIGNMENT
+    first = members[0]
+    words = [kernel, scratch, 0, len(members), len(first.slots), len(first.args), len(first.params)]
+    words += accumulate(member.chunks for member in members)
+    words += [place for place, _ in first.params]
+    for member in members:
+        words += [layout.operand(slot) for slot in member.slots]
+        words += member.args
+        words += [layout.param(param) for _, param in member.params]
+    return words
 
 
 class LibrarySegment:
@@ -286,10 +297,19 @@ def _slot_is_sound(program: Program, number: int, slot: Slot) -> bool:
 def _launch_is_sound(program: Program, step: Launch) -> bool:
     return (
         0 <= step.kernel < len(program.kernels)
-        and all(0 <= slot < len(program.slots) for slot in step.slots)
-        and all(0 <= word < len(step.args) and param >= 0 for word, param in step.params)
-        and step.chunks >= 0
         and step.scratch >= 0
+        and len(step.members) > 0
+        and all(_member_is_sound(program, member, step.members[0]) for member in step.members)
+    )
+
+
+def _member_is_sound(program: Program, member: Member, first: Member) -> bool:
+    return (
+        (len(member.slots), len(member.args)) == (len(first.slots), len(first.args))
+        and [word for word, _ in member.params] == [word for word, _ in first.params]
+        and all(0 <= slot < len(program.slots) for slot in member.slots)
+        and all(0 <= word < len(member.args) and param >= 0 for word, param in member.params)
+        and member.chunks >= 0
     )
 
 

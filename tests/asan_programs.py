@@ -58,13 +58,13 @@ def run_programs(first: int, count: int) -> None:
 
 
 def overflow() -> None:
-    from graphc.ir.program import KernelSource, Launch, Program, Slot
+    from graphc.ir.program import KernelSource, Launch, Member, Program, Slot
     from graphc.runtime import backend
 
     text = "long spill(void *const *buf, const long *arg, long begin, long end, void *scratch)\n" \
            "{ ((float *)buf[0])[arg[0]] = 1; return 0; }\n"
-    program = Program((Slot("output", 40),), (Launch(0, (0,), (10,), (), 1, 0),), (KernelSource("spill", text),), (),
-                      (0,), 0)
+    launch = Launch(0, (Member((0,), (10,), (), 1),), 0)
+    program = Program((Slot("output", 40),), (launch,), (KernelSource("spill", text),), (), (0,), 0)
     backend.get("cpu").load(program).run([])
     print("nothing was found")
 

@@ -89,8 +89,13 @@ def every_pass_is_verified():
         verify.verify_kernels(steps)
         return steps
 
-    lower_unchecked = build.lower
-    build.lower = lower
+    def batch(*arguments, **options):
+        steps = batch_unchecked(*arguments, **options)
+        verify.verify_batches(steps)
+        return steps
+
+    lower_unchecked, batch_unchecked = build.lower, build.batch
+    build.lower, build.batch = lower, batch
     build.GRAPH_PASSES = tuple((name, verified(name, graph_pass)) for name, graph_pass in build.GRAPH_PASSES)
 
 

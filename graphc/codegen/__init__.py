@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
@@ -18,6 +19,7 @@ class Rendered:
     params  (word, the program's parameter number)
     scratch bytes a thread needs
     checks  nodes of the bounds checks, by the number in a fault
+    extents for each parallel axis the word that holds its extent, or None where the extent is part of the text
     """
 
     source: KernelSource
@@ -25,6 +27,19 @@ class Rendered:
     params: tuple[tuple[int, int], ...]
     scratch: int
     checks: tuple
+    extents: tuple[int | None, ...]
+
+    def with_params(self, numbers: Sequence[int]) -> Rendered:
+        """The same kernel where its scalars are these of the program."""
+        return replace(self, params=tuple((word, numbers[number]) for word, number in self.params))
+
+    def of_one_element(self, params: dict[int, int]) -> Rendered:
+        """What a launch of this kernel passes to run over one element, with other scalars of the program."""
+        args = list(self.args)
+        for word in self.extents:
+            if word is not None:
+                args[word] = 1
+        return replace(self, args=tuple(args), params=tuple((word, params[number]) for word, number in self.params))
 
 
 @functools.lru_cache(maxsize=8)

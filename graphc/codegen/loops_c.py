@@ -48,7 +48,8 @@ def render(kernel: Kernel, environment) -> Rendered:
     s = model.spell
     words = tuple(s.args) + (0,) * len(s.params)
     params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
-    return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks))
+    extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
+    return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks), extents)
 
 
 def prepare(environment) -> None:

@@ -32,15 +32,27 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """Run one kernel over `chunks` fixed-size chunks of its parallel nest, in any order, on any threads."""
+class Member:
+    """One run of a launch's kernel over `chunks` fixed-size chunks of its parallel nest."""
 
-    kernel: int             # index into Program.kernels
     slots: tuple[int, ...]  # buffer k of the kernel is slot slots[k]
     args: tuple[int, ...]   # the kernel's int64 argument words: sizes, strides, offsets, bit-cast scalars
     params: tuple[tuple[int, int], ...]  # (word, parameter): args[word] is overwritten by parameter's bits
     chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run one kernel for each member, the chunks of all of them in any order, on any threads."""
+
+    kernel: int             # index into Program.kernels
+    members: tuple[Member, ...]     # as many buffers, argument words and parameters each
     scratch: int            # bytes of scratch memory for each thread
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Of all members."""
+        return tuple(slot for member in self.members for slot in member.slots)
 
 
 @dataclass(frozen=True, slots=True)

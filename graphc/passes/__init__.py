@@ -1,16 +1,17 @@
 """Graph to schedule to kernels. The order of the passes stands in `GRAPH_PASSES`; build.py calls the rest."""
 from __future__ import annotations
 
+from graphc.passes.batch import batch
 from graphc.passes.fuse import fuse
 from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
 from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
 
-# name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels, kernels -> Program
+# name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels -> launches -> Program
 GRAPH_PASSES = (
     ("simplify", simplify),
     ("split", split_reductions),
 )
 
-__all__ = ["GRAPH_PASSES", "fuse", "lower", "plan_memory", "simplify", "split_reductions"]
+__all__ = ["GRAPH_PASSES", "batch", "fuse", "lower", "plan_memory", "simplify", "split_reductions"]

@@ -22,6 +22,7 @@ from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
                                     worth_storing)
+from graphc.passes.structure import structure
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
@@ -31,6 +32,7 @@ MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
+SHARE_SCALAR = 400          # of a scalar: what a launch costs, for it would be a kernel by itself
 MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
 
 
@@ -44,6 +46,14 @@ class Unit:
     elements: int                           # size of its iteration space
     prologue: list[Node]                    # scalars that its kernel folds from partial results
     inside: list[Node]                      # expressions that it evaluates
+    _structure: tuple | None = None
+
+    @property
+    def structure(self) -> tuple:
+        """Equal for units that do the same to other arrays."""
+        if self._structure is None:
+            self._structure = structure([self.node], {*self.reads, *self.prologue} - {self.node})
+        return self._structure
 
 
 def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
@@ -243,6 +253,7 @@ class _Builder:
         self._elements: dict[Group, int] = {}
         self._operations: dict[Group, set[Node]] = {}   # what each kernel computes
         self._evaluated: dict[Node, set[Group]] = {}    # expression -> the kernels that evaluate it
+        self._units: dict[Group, list[Unit]] = {}
 
     def place(self, unit: Unit) -> None:
         level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
@@ -272,6 +283,7 @@ class _Builder:
         for node in unit.inside:
             self._evaluated.setdefault(node, set()).add(group)
         self._operations.setdefault(group, set()).update(unit.inside, (unit.node,))
+        self._units.setdefault(group, []).append(unit)
 
     def _too_long(self, unit: Unit, group: Group) -> bool:
         """Whether the kernel would have more operations than a compiler likes."""
@@ -287,8 +299,9 @@ class _Builder:
         covered: set[Node] = set()
         for node in reversed(list(self._evaluated)):
             kernels = self._evaluated[node]
+            enough = SHARE_COST / (len(kernels) - 1) if node.size > 1 and len(kernels) > 1 else SHARE_SCALAR
             if node.op.kind in (ELEMENTWISE, REDUCE) and len(kernels) > 1 and node not in covered \
-                    and (len(kernels) - 1) * cost[node] > SHARE_COST:
+                    and cost[node] > enough:
                 wanted[node] = None
         for node in wanted:
             stack = list(node.srcs)
@@ -380,7 +393,10 @@ class _Builder:
         """Independent work of one shape shares a kernel: several outputs, several statistics of one array."""
         coordinates = tuple(k for k, n in enumerate(unit.node.shape) if n != 1)
         parallel = tuple(unit.node.shape[k] for k in coordinates)
-        for group in reversed(self._by_shape.get((kind, parallel), [])[-8:]):
+        near = reversed(self._by_shape.get((kind, parallel), [])[-8:])
+        for group in sorted(near, key=lambda group: not self._share(unit, group)):
+            if self._is_twin(unit, group):
+                continue
             if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
                 continue
             if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
@@ -393,8 +409,53 @@ class _Builder:
             return group
         return None
 
+    def _share(self, unit: Unit, group: Group) -> bool:
+        """Whether both read the same array, so that one kernel reads it once."""
+        return any(n.size > 1 and n.size >= unit.node.size for n in group.reads.intersection(unit.reads))
+
+    def _is_twin(self, unit: Unit, group: Group) -> bool:
+        """Whether the kernel does the same already to other arrays, as for another parameter of an optimiser, perhaps
+        in another dtype. Then members of a launch (passes/batch.py) are better than a kernel with everything twice."""
+        return not self._share(unit, group) and any(
+            len(unit.inside) == len(other.inside) and (unit.node.dtype is not other.node.dtype
+                                                       or unit.structure == other.structure)
+            for other in self._units[group])
+
+    def _join_leftovers(self) -> None:
+        """Elementwise work of one shape is one kernel after all, where twins were kept apart but not for many members:
+        exp of a, exp of b and sin of c, all alike in shape."""
+        of_level: dict[int, list[Group]] = {}
+        for group in self.groups:
+            if group.kind == "map":
+                of_level.setdefault(group.level, []).append(group)
+        for groups in of_level.values():
+            if len({g.parallel for g in groups}) == len(groups):
+                continue
+            kinds = {g: tuple(u.structure for u in self._units[g]) for g in groups}
+            shapes: dict[tuple, set] = {}
+            for group in groups:
+                shapes.setdefault(kinds[group], set()).add(group.parallel)
+            for parallel in dict.fromkeys(g.parallel for g in groups):
+                together = [g for g in groups if g.parallel == parallel]
+                if len({kinds[g] for g in together}) > 1 and all(len(shapes[kinds[g]]) == 1 for g in together):
+                    self._merge(together)
+
+    def _merge(self, groups: list[Group]) -> None:
+        """Make independent map groups of one shape one, if that gives no kernel too large."""
+        first, *others = groups
+        reads = set().union(*(g.reads for g in groups))
+        operations = set().union(*(self._operations[g] for g in groups))
+        if len(reads) + sum(len(g.outputs) for g in groups) > MAX_BUFFERS or len(operations) >= MAX_STATEMENTS:
+            return
+        for group in others:
+            self.groups.remove(group)
+            for unit in self._units[group]:
+                first.coordinates[unit.node] = group.coordinates[unit.node]
+                self._add(unit, first)
+
     def finish(self, roots: tuple[Node, ...], stored: set[Node]) -> Schedule:
         """Order the groups and note which anchors are read from outside and so have to be written to memory."""
+        self._join_leftovers()
         in_memory = {r: self.home[r] for r in roots if r in self.home}
         for group in self.groups:
             for node in group.reads:

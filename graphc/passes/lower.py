@@ -34,7 +34,7 @@ MAX_REFINEMENTS = 8
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LoweredKernel:
     """A kernel and the node behind each of its buffers. `base`: the node whose memory the output takes over."""
 
@@ -44,7 +44,7 @@ class LoweredKernel:
     base: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class LibraryCall:
     node: Node
     group: Group

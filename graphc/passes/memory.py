@@ -6,20 +6,20 @@ are packed by their lifetimes: into outputs that are not written yet, else into 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER
 from graphc.ir.program import Slot
+from graphc.passes.batch import Batch
 from graphc.passes.inplace import in_place
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.order import least_memory
 
 ALIGNMENT = 64
 HOSTS = 8           # outputs that may hold temporaries before they are written, the largest
-
-LoweredStep = LoweredKernel | LibraryCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +34,29 @@ class CopyNode:
 class MemoryPlan:
     slots: tuple[Slot, ...]
     slot_of: dict[Node, int]
-    steps: tuple[LoweredStep | CopyNode, ...]
+    steps: tuple[Batch | LibraryCall | CopyNode, ...]
     arena: int
 
 
-def plan_memory(steps: list[LoweredStep], roots: tuple[Node, ...], leaves: tuple[Node, ...],
+def plan_memory(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], leaves: tuple[Node, ...],
                 results: dict[Node, list[Node]]) -> MemoryPlan:
     """`leaves` get the first slots, in order. `results` gives the GET nodes of a library call that are read."""
     reads, writes = [_read(s) for s in steps], [_written(s, results) for s in steps]
-    bases = [s.base if isinstance(s, LoweredKernel) else None for s in steps]
+    bases = [u.base if (u := _update(s)) is not None else None for s in steps]
     steps = [steps[k] for k in least_memory(reads, writes, bases, set(roots))]
     steps, owner = _share(steps, roots)
-    ordered: list[LoweredStep | CopyNode] = []
+    ordered: list[Batch | LibraryCall | CopyNode] = []
     for step in steps:
-        if isinstance(step, LoweredKernel) and step.base is not None:
-            target = step.nodes[-1]
-            if owner(target) is not owner(step.base):
-                ordered.append(CopyNode(step.base, target))
+        update = _update(step)
+        if update is not None and owner(update.nodes[-1]) is not owner(update.base):
+            ordered.append(CopyNode(update.base, update.nodes[-1]))
         ordered.append(step)
     return _assign(ordered, roots, leaves, results, owner)
+
+
+def _update(step) -> LoweredKernel | None:
+    """The kernel of a launch that works on the memory of its base; it has no fellow members."""
+    return step.members[0] if isinstance(step, Batch) and step.members[0].base is not None else None
 
 
 def _read(step) -> list[Node]:
@@ -60,8 +64,12 @@ def _read(step) -> list[Node]:
         return [step.source]
     if isinstance(step, LibraryCall):
         return list(step.node.srcs)
-    found = [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if not b.written]
-    return found + ([step.base] if step.base is not None else [])
+    update = _update(step)
+    return _buffers(step, written=False) + ([update.base] if update is not None else [])
+
+
+def _buffers(step: Batch, written: bool) -> list[Node]:
+    return [n for m in step.members for n, b in zip(m.nodes, m.kernel.buffers, strict=True) if b.written == written]
 
 
 def _written(step, results) -> list[Node]:
@@ -69,27 +77,26 @@ def _written(step, results) -> list[Node]:
         return [step.target]
     if isinstance(step, LibraryCall):
         return results.get(step.node, [])
-    return [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if b.written]
+    return _buffers(step, written=True)
 
 
-def _share(steps: list[LoweredStep], roots: tuple[Node, ...]):
+def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...]):
     """Let outputs take over the memory of what dies in their step: an update that of its base, a kernel that of an
     input. Returns the steps and a function node -> owner of its memory."""
     last = {node: k for k, step in enumerate(steps) for node in _read(step)}
     kept = set(roots)
     parent: dict[Node, Node] = {}
-    shared: list[LoweredStep] = []
+    shared: list[Batch | LibraryCall] = []
     for k, step in enumerate(steps):
-        if isinstance(step, LoweredKernel):
-            def dies(node: Node, k: int = k) -> bool:
-                return node.op is not BUFFER and node not in kept and last[node] == k
-            if step.base is None:
-                kernel, taken = in_place(step.kernel, step.nodes, dies)
-                parent |= taken
-                step = replace(step, kernel=kernel) if taken else step
-            # A kernel that reads its own base does so at places that it may have overwritten.
-            elif dies(step.base) and step.base not in step.nodes:
-                parent[step.nodes[-1]] = step.base
+        def dies(node: Node, k: int = k) -> bool:
+            return node.op is not BUFFER and node not in kept and last[node] == k
+        update = _update(step)
+        # A kernel that reads its own base does so at places that it may have overwritten.
+        if update is not None and dies(update.base) and update.base not in update.nodes:
+            parent[update.nodes[-1]] = update.base
+        if isinstance(step, Batch) and update is None:
+            step, taken = _in_place(step, dies)
+            parent |= taken
         shared.append(step)
 
     def owner(node: Node) -> Node:
@@ -97,6 +104,17 @@ def _share(steps: list[LoweredStep], roots: tuple[Node, ...]):
             node = parent[node]
         return node
     return shared, owner
+
+
+def _in_place(step: Batch, dies: Callable[[Node], bool]) -> tuple[Batch, dict[Node, Node]]:
+    """The launch with inputs written over: those that no other member reads, and in all members alike, for they share
+    one text."""
+    readers = Counter(node for m in step.members for node in set(m.nodes))
+    found = [in_place(m.kernel, m.nodes, lambda node: readers[node] == 1 and dies(node)) for m in step.members]
+    if len({tuple(b.same for b in kernel.buffers) for kernel, _ in found}) > 1 or not found[0][1]:
+        return step, {}
+    members = tuple(replace(m, kernel=kernel) for m, (kernel, _) in zip(step.members, found, strict=True))
+    return replace(step, members=members), {new: old for _, taken in found for new, old in taken.items()}
 
 
 def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
@@ -136,7 +154,7 @@ def _updated_leaves(steps, results, owner) -> dict[Node, Node]:
     for k, step in enumerate(steps):
         if isinstance(step, CopyNode) and step.source.op is BUFFER:
             later = [n for s in steps[k + 1:] for n in _read(s)]
-            in_kernel = isinstance(steps[k + 1], LoweredKernel) and step.source in steps[k + 1].nodes
+            in_kernel = step.source in _update(steps[k + 1]).nodes
             base_only = later.count(step.source) == 1 and not in_kernel     # the update names its base once
             if base_only and step.source not in found.values():
                 found[owner(step.target)] = step.source

@@ -381,3 +381,19 @@ def _atom_bounds(atom, ranges: Ranges, limits: Limits) -> tuple[int, int]:
     if low // atom.denominator == high // atom.denominator:
         return low % atom.denominator, high % atom.denominator
     return 0, atom.denominator - 1
+
+
+# ----------------------------------------------------------------------------------------------------------- launches
+
+def verify_batches(steps: Iterable) -> None:
+    """The members of a launch run at the same time: none may touch what another writes."""
+    for step in steps:
+        writers: dict[Node, int] = {}
+        members = getattr(step, "members", ())
+        for k, member in enumerate(members):
+            for node, buffer in zip(member.nodes, member.kernel.buffers, strict=True):
+                if buffer.written:
+                    _require(writers.setdefault(node, k) == k, "batch", f"two members write {node}")
+        for k, member in enumerate(members):
+            for node in member.nodes:
+                _require(writers.get(node, k) == k, "batch", f"a member touches {node}, which another writes")

@@ -19,14 +19,13 @@ enum { GC_OK = 0, GC_INTERRUPTED = -1, GC_NO_MEMORY = -2, GC_FORKED = -3 };
 
 /* One launch, shared by the threads that take part in it. */
 struct job {
-    kernel_fn kernel;
-    void *const *buf;
-    const int64_t *arg;
-    int64_t chunks;
-    size_t scratch;     /* bytes for each thread */
-    int64_t threads;    /* that may take part, the caller included */
-    int64_t next;       /* atomic: the first chunk that nobody has taken */
-    int64_t bad;        /* atomic: the least result of a kernel that was not 0 */
+    const struct step *step;
+    const int64_t *call;    /* the run's words: addresses and parameters */
+    int64_t chunks;         /* of all members */
+    size_t scratch;         /* bytes that each thread needs, its view of a member included */
+    int64_t threads;        /* that may take part, the caller included */
+    int64_t next;           /* atomic: the first chunk that nobody has taken */
+    int64_t bad;            /* atomic: the least result of a kernel that was not 0 */
 };
 
 /* What the calling thread keeps over a run: when to ask Python for signals, and how long its own chunks took. */
@@ -35,6 +34,7 @@ struct watch {
     int64_t stop;       /* GC_OK, or why the run must end */
     int64_t spent, ran; /* nanoseconds in kernels and chunks done in the current launch */
     int64_t forks;
+    int64_t asked;      /* how often Python was asked, and may have run handlers */
 };
 
 static int64_t nanoseconds(clockid_t clock);

@@ -1,10 +1,14 @@
-/* Runs a program: an image of int64 words that runtime/cpu.py writes.
+/* Runs a program: an image of int64 words that runtime/executable.py writes.
  *
- *     image   steps, most buffers of a step, most argument words of a step, then the steps
- *     step    struct step, then `buffers` operands, `args` words, `patches` pairs (word, index into call)
+ *     image   steps, then the steps
+ *     step    struct step, then for each member the number of chunks up to its end, then `patches` places, then
+ *             for each member `buffers` operands, `args` words, `patches` indices into call
  *     call    the arena's address, addresses of the buffers from outside, the bits of the parameters
  *
- * An operand v > 0 is the buffer call[v % 2^24], from its byte v / 2^24 on; v <= 0 lies at the byte -v of the arena. */
+ * An operand v > 0 is the buffer call[v % 2^24], from its byte v / 2^24 on; v <= 0 lies at the byte -v of the arena.
+ *
+ * The members of a launch are independent runs of one kernel. Their chunks are numbered one member after the other, so
+ * that threads take them as those of one job. */
 
 #define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
 #define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
@@ -27,6 +31,7 @@ static int watch_says_stop(struct watch *w)
     if (!w->due) w->due = now + POLL_NS;
     if (now < w->due || !ask_python) return 0;
     if (ask_python()) w->stop = GC_INTERRUPTED;
+    w->asked++;
     if (pool_forks() != w->forks) w->stop = GC_FORKED;  /* a signal handler forked: our helpers are gone */
     w->due = nanoseconds(COARSE_CLOCK) + POLL_NS;
     return w->stop != GC_OK;
@@ -53,6 +58,73 @@ static void *thread_scratch(size_t bytes)
 
 /* ---- one launch ---- */
 
+struct step {
+    int64_t kernel, scratch, cost, members, buffers, args, patches;
+    int64_t words[];
+};
+
+#define OFFSET_SHIFT 24
+
+static void *address(int64_t operand, const int64_t *call)
+{
+    int64_t buffer = operand & (((int64_t)1 << OFFSET_SHIFT) - 1);
+    return (void *)(intptr_t)(operand > 0 ? call[buffer] + (operand >> OFFSET_SHIFT) : call[0] - operand);
+}
+
+/* What a thread hands to the kernel, the buffers and words of one member, lies behind the kernel's scratch memory. */
+struct view {
+    int64_t member;     /* -1: none yet */
+    void **buf;
+    int64_t *arg;
+};
+
+static struct view view_in(const struct step *s, void *memory)
+{
+    void **buf = (void **)((char *)memory + s->scratch);
+    return (struct view){.member = -1, .buf = buf, .arg = (int64_t *)(buf + s->buffers)};
+}
+
+static void show_member(struct view *v, const struct step *s, const int64_t *call, int64_t member)
+{
+    const int64_t *place = s->words + s->members;
+    const int64_t *operand = place + s->patches + member * (s->buffers + s->args + s->patches);
+    const int64_t *template = operand + s->buffers, *patch = template + s->args;
+    for (int64_t i = 0; i < s->buffers; i++) v->buf[i] = address(operand[i], call);
+    memcpy(v->arg, template, (size_t)s->args * sizeof *v->arg);
+    for (int64_t i = 0; i < s->patches; i++) v->arg[place[i]] = call[patch[i]];
+    v->member = member;
+}
+
+/* The first member whose chunks end after this one. */
+static int64_t member_of(const struct step *s, int64_t chunk)
+{
+    int64_t low = 0, high = s->members - 1;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (s->words[middle] > chunk) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+#define MEMBER_SHIFT 32     /* a bad position is told with the member it is of */
+
+/* Run the chunks [begin, end). Returns 0 or what tells of the first bad index. */
+static int64_t run_chunks(const struct job *j, struct view *v, int64_t begin, int64_t end, void *scratch)
+{
+    const struct step *s = j->step;
+    kernel_fn kernel = (kernel_fn)(intptr_t)s->kernel;
+    while (begin < end) {
+        int64_t member = s->members == 1 ? 0 : member_of(s, begin);
+        if (member != v->member) show_member(v, s, j->call, member);
+        int64_t first = member ? s->words[member - 1] : 0, stop = s->words[member] < end ? s->words[member] : end;
+        int64_t bad = kernel(v->buf, v->arg, begin - first, stop - first, scratch);
+        if (bad) return (member << MEMBER_SHIFT) + bad;
+        begin = stop;
+    }
+    return 0;
+}
+
 static void note_bad(struct job *j, int64_t position)
 {
     int64_t least = __atomic_load_n(&j->bad, __ATOMIC_RELAXED);
@@ -65,21 +137,32 @@ static void note_bad(struct job *j, int64_t position)
 static void job_work(struct job *j, struct watch *w, void *scratch)
 {
     int64_t grab = 1;
+    struct view v = view_in(j->step, scratch);
     for (;;) {
         int64_t begin = __atomic_fetch_add(&j->next, grab, __ATOMIC_RELAXED);
         if (begin >= j->chunks) return;
         int64_t end = j->chunks - begin < grab ? j->chunks : begin + grab;
         int64_t start = nanoseconds(CLOCK_MONOTONIC);
-        int64_t bad = j->kernel(j->buf, j->arg, begin, end, scratch);
+        int64_t bad = run_chunks(j, &v, begin, end, scratch);
         int64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
         if (bad) note_bad(j, bad);
         if (w) {
             w->spent += spent;
             w->ran += end - begin;
         }
+        int64_t asked = w ? w->asked : 0;
         if (bad || (w && watch_says_stop(w))) {
             __atomic_store_n(&j->next, j->chunks, __ATOMIC_RELAXED);
             return;
+        }
+        if (w && w->asked != asked) {   /* a signal handler may have run a program in this thread's scratch memory */
+            scratch = thread_scratch(j->scratch);
+            if (!scratch) {
+                w->stop = GC_NO_MEMORY;
+                __atomic_store_n(&j->next, j->chunks, __ATOMIC_RELAXED);
+                return;
+            }
+            v = view_in(j->step, scratch);
         }
         int64_t fair = (j->chunks - end) / (2 * j->threads);
         if (spent < GRAB_NS / 2) grab *= 2;
@@ -96,17 +179,23 @@ static int worth_sharing(const struct job *j, int64_t cost)
     return !cost || cost * j->chunks > (pool_sleeps(j->threads) ? ASLEEP_NS : AWAKE_NS);
 }
 
-static int64_t launch(struct job *j, struct watch *w, int64_t *cost)
+static int64_t launch(struct step *s, const int64_t *call, int64_t threads, struct watch *w)
 {
-    if (j->chunks <= 0) return GC_OK;
-    void *memory = j->scratch ? thread_scratch(j->scratch) : NULL;
-    if (j->scratch && !memory) return GC_NO_MEMORY;
-    if (j->chunks == 1) return j->kernel(j->buf, j->arg, 0, 1, memory);
+    struct job j = {.step = s, .call = call, .chunks = s->words[s->members - 1], .threads = threads};
+    if (j.chunks <= 0) return GC_OK;
+    j.scratch = (size_t)(s->scratch + (s->buffers + s->args) * (int64_t)sizeof(int64_t));
+    void *memory = thread_scratch(j.scratch);
+    if (!memory) return GC_NO_MEMORY;
+    if (j.chunks == 1) {
+        struct view v = view_in(s, memory);
+        return run_chunks(&j, &v, 0, 1, memory);
+    }
+    int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED);
     w->spent = w->ran = 0;
-    if (j->threads > j->chunks) j->threads = j->chunks;
-    if (!worth_sharing(j, *cost) || !pool_run(j, w, memory)) job_work(j, w, memory);
-    if (w->ran) *cost = w->spent / w->ran + 1;
-    return w->stop ? w->stop : j->bad;
+    if (j.threads > j.chunks) j.threads = j.chunks;
+    if (!worth_sharing(&j, cost) || !pool_run(&j, w, memory)) job_work(&j, w, memory);
+    if (w->ran) __atomic_store_n(&s->cost, w->spent / w->ran + 1, __ATOMIC_RELAXED);
+    return w->stop ? w->stop : j.bad;
 }
 
 /* A copy is a launch like any other: buf = {source, target}, arg = {bytes}. */
@@ -122,31 +211,9 @@ static int64_t copy_chunks(void *const *buf, const int64_t *arg, int64_t begin, 
 
 /* ---- a program ---- */
 
-struct step {
-    int64_t kernel, chunks, scratch, cost, buffers, args, patches;
-    int64_t words[];
-};
-
-#define OFFSET_SHIFT 24
-
-static void *address(int64_t operand, const int64_t *call)
+static struct step *next_step(struct step *s)
 {
-    int64_t buffer = operand & (((int64_t)1 << OFFSET_SHIFT) - 1);
-    return (void *)(intptr_t)(operand > 0 ? call[buffer] + (operand >> OFFSET_SHIFT) : call[0] - operand);
-}
-
-static int64_t run_step(struct step *s, const int64_t *call, void **buf, int64_t *arg, int64_t threads, struct watch *w)
-{
-    const int64_t *operand = s->words, *template = operand + s->buffers, *patch = template + s->args;
-    for (int64_t i = 0; i < s->buffers; i++) buf[i] = address(operand[i], call);
-    memcpy(arg, template, (size_t)s->args * sizeof *arg);
-    for (int64_t i = 0; i < s->patches; i++) arg[patch[2 * i]] = call[patch[2 * i + 1]];
-    struct job j = {.kernel = (kernel_fn)(intptr_t)s->kernel, .buf = buf, .arg = arg, .chunks = s->chunks,
-                    .scratch = (size_t)s->scratch, .threads = threads};
-    int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED), before = cost;
-    int64_t result = launch(&j, w, &cost);
-    if (cost != before) __atomic_store_n(&s->cost, cost, __ATOMIC_RELAXED);
-    return result;
+    return (struct step *)(s->words + s->members + s->patches + s->members * (s->buffers + s->args + s->patches));
 }
 
 /* ---- profiling: how long each step took, in nanoseconds, for as long as somebody listens ---- */
@@ -175,27 +242,22 @@ int64_t gc_profile(int64_t *entries, int64_t room)
 int64_t gc_run(int64_t *image, const char *words, int64_t threads)
 {
     const int64_t *call = (const int64_t *)words;
-    int64_t steps = image[0], needed = image[1] + image[2], space[256];
-    int64_t *work = needed <= 256 ? space : malloc((size_t)needed * sizeof *work);
-    if (!work) return GC_NO_MEMORY;
     struct watch w = {.forks = pool_forks()};
-    struct step *s = (struct step *)(image + 3);
+    struct step *s = (struct step *)(image + 1);
     float_mode before = get_float_mode();
     int64_t result = GC_OK;
     set_float_mode(FLOAT_MODE);
-    for (int64_t i = 0; i < steps; i++) {
+    for (int64_t i = 0; i < image[0]; i++, s = next_step(s)) {
         int64_t start = step_log.entries ? nanoseconds(CLOCK_MONOTONIC) : 0;
-        result = run_step(s, call, (void **)work, work + image[1], threads, &w);
+        result = launch(s, call, threads, &w);
         if (start) note_time(s, start);
-        if (!result && i + 1 < steps && watch_says_stop(&w)) result = w.stop;
+        if (!result && i + 1 < image[0] && watch_says_stop(&w)) result = w.stop;
         if (result) {
             failed_step = i;
             break;
         }
-        s = (struct step *)(s->words + s->buffers + s->args + 2 * s->patches);
     }
     set_float_mode(before);
-    if (work != space) free(work);
     return result;
 }
 

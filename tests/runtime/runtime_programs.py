@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 
-from graphc.ir.program import Copy, KernelSource, Launch, Program, Slot
+from graphc.ir.program import Copy, KernelSource, Launch, Member, Program, Slot
 from graphc.runtime import backend
 
 CHUNK = 1000
@@ -89,11 +89,16 @@ def chunks(n: int) -> int:
     return -(-n // CHUNK)
 
 
+def launch(kernel: int, slots: tuple, args: tuple, params: tuple, chunks: int, scratch: int) -> Launch:
+    """A launch of one member."""
+    return Launch(kernel, (Member(slots, args, params, chunks),), scratch)
+
+
 def scale(n: int, text: str = SCALE) -> Program:
     """y = parameter 0 * x over n float64."""
     return Program(
         slots=(Slot("input", 8 * n), Slot("output", 8 * n)),
-        steps=(Launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),),
+        steps=(launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),),
         kernels=(KernelSource("scale", text),),
         inputs=(0,), outputs=(1,), arena=0, labels=(f"scale of ({n},) float64",),
     )  # fmt: skip
@@ -106,10 +111,10 @@ def chain(n: int) -> Program:
         slots=(Slot("input", size), Slot("temp", size, 0), Slot("temp", size, stride), Slot("temp", size, 2 * stride),
                Slot("output", size)),
         steps=(
-            Launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),
-            Launch(0, (0, 2), (n, 0), ((1, 1),), chunks(n), 0),
+            launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),
+            launch(0, (0, 2), (n, 0), ((1, 1),), chunks(n), 0),
             Copy(2, 3, size),
-            Launch(1, (1, 3, 4), (n,), (), chunks(n), 0),
+            launch(1, (1, 3, 4), (n,), (), chunks(n), 0),
         ),
         kernels=(KernelSource("scale", SCALE), KernelSource("add", ADD)),
         inputs=(0,), outputs=(4,), arena=3 * stride,
@@ -119,7 +124,7 @@ def chain(n: int) -> Program:
 def gather(n: int) -> Program:
     return Program(
         slots=(Slot("input", 8 * n), Slot("output", 8 * n)),
-        steps=(Launch(0, (0, 1), (n,), (), chunks(n), 0),),
+        steps=(launch(0, (0, 1), (n,), (), chunks(n), 0),),
         kernels=(KernelSource("gather", GATHER),),
         inputs=(0,), outputs=(1,), arena=0, labels=("take of (n,) int64",),
     )  # fmt: skip
@@ -128,7 +133,7 @@ def gather(n: int) -> Program:
 def slow(count: int) -> Program:
     return Program(
         slots=(Slot("output", 8),),
-        steps=(Launch(0, (0,), (), (), count, 0),),
+        steps=(launch(0, (0,), (), (), count, 0),),
         kernels=(KernelSource("slow", SLOW),),
         inputs=(), outputs=(0,), arena=0,
     )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from runtime_programs import SCALE, bits, chunks
+from runtime_programs import SCALE, bits, chunks, launch
 
-from graphc.ir.program import KernelSource, Launch, Library, Operand, Program, Slot
+from graphc.ir.program import KernelSource, Library, Operand, Program, Slot
 
 
 def step(call, inputs, outputs, attrs=()):
@@ -79,9 +79,9 @@ def test_kernels_around_a_library_step(cpu):
     program = Program(
         slots=(Slot("input", stride), Slot("temp", stride, 0), Slot("temp", stride, 24_064), Slot("output", stride)),
         steps=(
-            Launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),
+            launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),
             Library("sort", (Operand(1, "float64", (n,)),), (Operand(2, "float64", (n,)),), arguments(0, False, True)),
-            Launch(0, (2, 3), (n, 0), ((1, 1),), chunks(n), 0),
+            launch(0, (2, 3), (n, 0), ((1, 1),), chunks(n), 0),
         ),
         kernels=(KernelSource("scale", SCALE),), inputs=(0,), outputs=(3,), arena=48_128,
     )  # fmt: skip

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from runtime_programs import ADD, SCALE, SCRATCH, SLOW, bits, chain, chunks, gather, output, scale
+from runtime_programs import ADD, SCALE, SCRATCH, SLOW, bits, chain, chunks, gather, launch, output, scale
 
 from graphc.config import settings
-from graphc.ir.program import Copy, KernelSource, Launch, Library, Operand, Program, Slot
+from graphc.ir.program import Copy, KernelSource, Library, Member, Operand, Program, Slot
 from graphc.runtime import backend, build, compiler
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import pool
@@ -45,7 +45,7 @@ def test_temporaries_copies_and_two_parameters(cpu, threads, n):
 def test_scratch_belongs_to_one_thread(cpu, threads):
     count, n = 500, 3000
     program = Program(
-        slots=(Slot("output", 8 * count),), steps=(Launch(0, (0,), (n,), (), count, 8 * n),),
+        slots=(Slot("output", 8 * count),), steps=(launch(0, (0,), (n,), (), count, 8 * n),),
         kernels=(KernelSource("rows", SCRATCH),), inputs=(), outputs=(0,), arena=0,
     )  # fmt: skip
     (y,) = cpu.load(program).run([])
@@ -73,7 +73,7 @@ def test_the_failing_step_is_named(cpu):
     n = 10
     two = Program(
         slots=(Slot("input", 80), Slot("input", 80), Slot("temp", 80, 0), Slot("output", 80)),
-        steps=(Launch(0, (0, 2), (n,), (), 1, 0), Launch(0, (1, 3), (n,), (), 1, 0)),
+        steps=(launch(0, (0, 2), (n,), (), 1, 0), launch(0, (1, 3), (n,), (), 1, 0)),
         kernels=gather(n).kernels, inputs=(0, 1), outputs=(3,), arena=128, labels=("first", "second"),
     )  # fmt: skip
     good, bad = np.arange(n), np.full(n, 10)
@@ -94,7 +94,7 @@ int64_t last(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, v
 """
     program = Program(
         slots=(Slot("output", 8), Slot("temp", 64, 0)),
-        steps=(Launch(0, (0,) + (1,) * 99, tuple(range(1000)), ((999, 0),), 1, 0),),
+        steps=(launch(0, (0,) + (1,) * 99, tuple(range(1000)), ((999, 0),), 1, 0),),
         kernels=(KernelSource("last", text),), inputs=(), outputs=(0,), arena=64,
     )  # fmt: skip
     (y,) = cpu.load(program).run([], [41])
@@ -111,7 +111,7 @@ def test_an_input_may_be_an_output_and_an_output_be_asked_for_twice(cpu):
 def test_the_same_buffer_as_two_inputs(cpu):
     program = Program(
         slots=(Slot("input", 80), Slot("input", 80), Slot("output", 80)),
-        steps=(Launch(0, (0, 1, 2), (10,), (), 1, 0),),
+        steps=(launch(0, (0, 1, 2), (10,), (), 1, 0),),
         kernels=(KernelSource("add", ADD),), inputs=(0, 1), outputs=(2,), arena=0,
     )  # fmt: skip
     x = cpu.from_numpy(np.arange(10.0))
@@ -169,13 +169,25 @@ def test_donation_with_an_exported_view_raises(cpu, in_place):
 
 SOUND = scale(10)
 
+
+
+def with_member(**changes) -> Program:
+    """The sound program with another member."""
+    step = SOUND.steps[0]
+    return replace(SOUND, steps=(replace(step, members=(replace(step.members[0], **changes),)),))
+
+
 UNSOUND = {
+    "no member": replace(SOUND, steps=(replace(SOUND.steps[0], members=()),)),
+    "members of other sizes": replace(
+        SOUND, steps=(replace(SOUND.steps[0], members=(*SOUND.steps[0].members, Member((0, 1), (10,), (), 1))),)
+    ),
     "kernel": replace(SOUND, kernels=()),
-    "slot of a launch": replace(SOUND, steps=(replace(SOUND.steps[0], slots=(0, 7)),)),
-    "negative slot": replace(SOUND, steps=(replace(SOUND.steps[0], slots=(0, -1)),)),
-    "patched word": replace(SOUND, steps=(replace(SOUND.steps[0], params=((2, 0),)),)),
-    "parameter": replace(SOUND, steps=(replace(SOUND.steps[0], params=((1, -1),)),)),
-    "chunks": replace(SOUND, steps=(replace(SOUND.steps[0], chunks=-1),)),
+    "slot of a launch": with_member(slots=(0, 7)),
+    "negative slot": with_member(slots=(0, -1)),
+    "patched word": with_member(params=((2, 0),)),
+    "parameter": with_member(params=((1, -1),)),
+    "chunks": with_member(chunks=-1),
     "input not named": replace(SOUND, inputs=()),
     "output not named": replace(SOUND, outputs=()),
     "temporary outside the arena": replace(SOUND, slots=(*SOUND.slots, Slot("temp", 65, 0)), arena=64),
@@ -230,7 +242,7 @@ int64_t mode(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, v
 """
     program = cpu.load(
         Program(
-            slots=(Slot("output", 8 * 64),), steps=(Launch(0, (0,), (), (), 64, 0),),
+            slots=(Slot("output", 8 * 64),), steps=(launch(0, (0,), (), (), 64, 0),),
             kernels=(KernelSource("mode", text),), inputs=(), outputs=(0,), arena=0,
         )
     )  # fmt: skip
@@ -373,13 +385,13 @@ def test_runs_give_back_all_memory(cpu):
 INTERRUPTED = f"""
 import os, signal, threading, time
 import numpy as np
-from graphc.ir.program import KernelSource, Launch, Program, Slot
+from graphc.ir.program import KernelSource, Launch, Member, Program, Slot
 from graphc.runtime import backend, build, compiler
 from graphc.config import settings
 
 def program(chunks, steps=1):
     return Program(
-        slots=(Slot("output", 8),), steps=(Launch(0, (0,), (), (), chunks, 0),) * steps,
+        slots=(Slot("output", 8),), steps=(Launch(0, (Member((0,), (), (), chunks),), 0),) * steps,
         kernels=(KernelSource("slow", {SLOW!r}),), inputs=(), outputs=(0,), arena=0)
 
 def after(seconds, signal_number):
@@ -471,7 +483,7 @@ int64_t count(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, 
     program = cpu.load(
         Program(
             slots=(Slot("input", 8 * count), Slot("output", 8 * count)),
-            steps=(Copy(0, 1, 8 * count), Launch(0, (0, 1), (), (), count, 0)),
+            steps=(Copy(0, 1, 8 * count), launch(0, (0, 1), (), (), count, 0)),
             kernels=(KernelSource("count", text),), inputs=(0,), outputs=(1,), arena=0,
         )
     )  # fmt: skip
