@@ -136,6 +136,8 @@ def in_new_processes(names: Sequence[str], threads: int, repeats: int = 7) -> li
     """Importing graphc, and softmax from the start of a process to the answer, for each peer that has one."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | peers.thread_environment(threads) | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)    # as an installed package: its modules are compiled once
+    seconds_of("import graphc.build", environment)
     figures = _importing(environment, repeats)
     for name in names:
         if name not in SOFTMAX:

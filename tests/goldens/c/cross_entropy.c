@@ -109,7 +109,7 @@ float logf(float);
 #define gc_log_float logf
 #endif
 
-int64_t row_max_sum_e79019fe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -143,6 +143,7 @@ int64_t row_max_sum_e79019fe(void *const *buf, const int64_t *arg, int64_t begin
 
                 }
             }
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
@@ -172,6 +173,7 @@ int64_t row_max_sum_e79019fe(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a5 + j];
@@ -227,6 +229,7 @@ int64_t row_max_sum_e79019fe(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t4 = x0[i * a9 + j];
@@ -278,7 +281,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_div_64ff04da(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_441bf6c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -301,6 +304,7 @@ int64_t row_sum_div_64ff04da(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + (-x0[j]);

@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t row_max_sum_div_92d1c7bc(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -81,6 +81,7 @@ int64_t row_max_sum_div_92d1c7bc(void *const *buf, const int64_t *arg, int64_t b
 
                 }
             }
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
@@ -112,6 +113,7 @@ int64_t row_max_sum_div_92d1c7bc(void *const *buf, const int64_t *arg, int64_t b
 
                     }
                 }
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a5 + j];
