@@ -78,7 +78,7 @@ _LAZY = {
 }
 _MODULES = {"linalg": "graphc.api.linalg", "fft": "graphc.api.fft", "random": "graphc.api.random",
             "nn": "graphc.nn", "optim": "graphc.optim",
-            "weights": "graphc.weights", "errors": "graphc.errors", "config": "graphc.config"}
+            "data": "graphc.data", "weights": "graphc.weights", "errors": "graphc.errors", "config": "graphc.config"}
 
 
 def __getattr__(name: str):

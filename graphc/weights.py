@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -144,12 +144,10 @@ def _write_safetensors(file, tensors: dict[str, Tensor]) -> None:
 # ---------------------------------------------------------------------------------------------------------------- npz
 
 def _read_npz(path: Path) -> Weights:
-    try:
-        archive = np.load(path, allow_pickle=False)
-        names = archive.files
-    except (ValueError, OSError, EOFError, AttributeError, BadZipFile) as error:
-        raise WeightsError(f"{path.name} is no .npz file: {error}", op="load") from None
-    return Weights({name: lambda name=name: gc.asarray(archive[name]) for name in names}, {})
+    if not is_zipfile(path):
+        raise WeightsError(f"{path.name} is no .npz file: it is no archive", op="load")
+    archive = np.load(path, allow_pickle=False)
+    return Weights({name: lambda name=name: gc.asarray(archive[name]) for name in archive.files}, {})
 
 
 def _write_npz(file, tensors: dict[str, Tensor]) -> None:

@@ -23,7 +23,7 @@ LAYERS = [
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
     {"canonical", "build", "report", "debug", "live_check", "program_cache", "kernel_interpreter", "driver"},
     {"front"},
-    {"autodiff", "custom_gradients", "nn", "optim", "weights"},
+    {"autodiff", "custom_gradients", "nn", "optim", "data", "weights"},
     {"cli", "examples"},
 ]
 # __array_namespace__ has to return the public namespace, so the Tensor must know it. May only shrink.
