@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphc.ir.node import Node, const_value, const_words, make
+from graphc.ir.node import Node, const_of_words, const_value, const_words, make, rebuild, topological
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW
 
 EXPONENTS = tuple(float(k) for k in range(-4, 9))
@@ -23,7 +23,8 @@ class Graph:
     leaves  realized nodes, in the order in which the program takes their buffers
     params  the program's scalars as int64 words
     order   all nodes, sources first
-    traced  it needs values that nobody has: some of the leaves are without a buffer
+    traced  it needs values that nobody has (gc.spec), or only a call of a jitted function: some of the leaves are
+            without a buffer, or some of `params` are nodes
     """
 
     key: tuple
@@ -43,7 +44,7 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
     params: list[int] = []
     order: list[Node] = []
     device = None
-    traced = False
+    traced = PARAM in [root.op for root in roots]
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
@@ -74,6 +75,8 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
             if k is None:
                 if src.op is CONST and not src.attrs[1]:
                     scalars, k = True, -1
+                elif src.op is PARAM:
+                    scalars, traced, k = True, True, -1
                 else:
                     if not waiting:
                         stack.append(node)
@@ -95,14 +98,17 @@ def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
     """Make the constants among a node's sources parameters; small exponents keep their value in the key."""
     for position, src in enumerate(node.srcs):
         if ids[position] == -1:
-            if node.op is POW and _exponent(src):
+            if src.op is PARAM:
+                ids[position] = src.dtype
+                params.append(src)
+            elif node.op is POW and is_exponent(src):
                 ids[position] = src.attrs
             else:
                 ids[position] = src.dtype   # a comparison's own dtype does not tell what it compares
                 params.append(const_words(src))
 
 
-def _exponent(src: Node) -> bool:
+def is_exponent(src: Node) -> bool:
     """Small exponents are structural: powers of them become products."""
     return float(const_value(src)) in EXPONENTS
 
@@ -124,10 +130,25 @@ def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]
         for src in node.srcs:
             if src in new:
                 srcs.append(new[src])
-            elif node.op is POW and _exponent(src):
+            elif node.op is POW and src.op is CONST and is_exponent(src):
                 srcs.append(src)
             else:
                 srcs.append(make(PARAM, src.dtype, (), (), (count,)))
                 count += 1
         new[node] = make(node.op, node.dtype, node.shape, tuple(srcs), node.attrs, device=node.device, site=node.site)
     return tuple(new[r] for r in graph.roots), tuple(leaves)
+
+
+def bound(roots: Sequence[Node], leaves: Sequence[Node], words: Sequence[int]) -> list[Node]:
+    """The roots of `rebuild_canonical`, made once more over real leaves and the values of the parameters."""
+    new: dict[Node, Node] = {}
+    for node in topological(roots):
+        if node.value is not None:
+            new[node] = node
+        elif node.op is BUFFER:
+            new[node] = leaves[node.attrs[0]]
+        elif node.op is PARAM:
+            new[node] = const_of_words(words[node.attrs[0]], node.dtype)
+        else:
+            new[node] = rebuild(node, [new[src] for src in node.srcs])
+    return [new[root] for root in roots]

@@ -27,7 +27,7 @@ from graphc.ir.node import buffer as make_leaf
 from graphc.ir.ops import CONST, NEG
 from graphc.ir.program import Program
 from graphc.runtime import backend as backends
-from graphc.runtime.backend import Backend, IndexFault
+from graphc.runtime.backend import Backend, Executable, IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.runtime.counters import Counters
 from graphc.runtime.counters import counters as _counters
@@ -35,18 +35,23 @@ from graphc.runtime.counters import counters as _counters
 if TYPE_CHECKING:
     from graphc.build import Planned
 
+# What a leaf without a buffer says of itself in its attrs; one of gc.spec says nothing.
+TRACED = ("traced",)            # it stands for what a call of a jitted function brings
+GIVEN_AWAY = ("given away",)    # a donated tensor after the call
 PROGRAMS = 4096             # programs kept in memory; the least recently used goes first
 
 observers: list[Callable] = []      # called with the Plan of every schedule that is realized for the first time
 
 
 @dataclass(eq=False, slots=True)
-class _Entry:
-    executable: object
+class Entry:
+    """A program that is loaded."""
+
+    executable: Executable
     aliases: tuple[int, ...]        # inputs whose buffers an output can take over
 
 
-_programs: OrderedDict[tuple, _Entry] = OrderedDict()
+_programs: OrderedDict[tuple, Entry] = OrderedDict()
 lock = threading.RLock()    # held while a graph is read or changed
 _backends: dict[str, Backend] = {}
 _current: str | None = None
@@ -120,29 +125,26 @@ def counters() -> Counters:
 
 # ------------------------------------------------------------------------------------------------------------ realize
 
-def realize(nodes: Sequence[Node]) -> None:
+def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
     """Compute the nodes that have no value yet, in one schedule, and fulfil them. Constants take the current device.
+
+    asked: by which name the user asked for the values; for the error where they cannot be had.
 
     Several threads may realize nodes that they share. While one reads or changes a graph it holds the lock; it lets go
     of it to compile and to run, for what these need no longer changes.
     """
     with lock:
-        pending = _pending(nodes)
+        pending = computed(nodes)
         if not pending:
             return
         graph = canonical.canonicalize(pending)
         if graph.traced:
-            raise _unknown_value(graph, "realize")
+            raise _unknown_value(graph, asked)
         backend = backend_of(graph.key[0])
         if backend.dialect is None:
             _fulfil(pending, _interpret(pending, backend), backend)
             return
-        key = (backend.name, settings.disable, graph.key)
-        entry = _programs.get(key)
-        if entry is None:
-            program = _program(key, graph, backend)
-        else:
-            _counters.program_hits += 1
+        key, entry, program = _look_up(graph, backend)
     if entry is None:
         entry = _load(key, program, graph, backend)
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
@@ -158,10 +160,42 @@ def realize(nodes: Sequence[Node]) -> None:
         _fulfil(pending, values, backend)
 
 
+def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | None, Program | None]:
+    """(key, what is ready to run, the program where that is not). Under the lock."""
+    key = (backend.name, settings.disable, graph.key)
+    entry = _programs.get(key)
+    if entry is None:
+        return key, None, _program(key, graph, backend)
+    _counters.program_hits += 1
+    return key, entry, None
+
+
+def prepare(graph: canonical.Graph, backend: Backend) -> Entry:
+    """The program of a graph, ready to run: how a jitted function gets its own."""
+    with lock:
+        key, entry, program = _look_up(graph, backend)
+    return entry or _load(key, program, graph, backend)
+
+
+def given_away(node: Node) -> Node:
+    """What a tensor stands for after its memory was given away: reading it raises."""
+    gone = make_leaf(node.dtype, node.shape, None, node.device, node.site)
+    gone.attrs = GIVEN_AWAY
+    return gone
+
+
 def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
-    return TracerError("the value depends on a tensor without values (gc.spec)", op=asked,
-                       fix="use gc.spec only to find out shapes, dtypes, plans and gc.estimate_memory",
-                       site=graph.roots[0].site)
+    reasons = {leaf.attrs for leaf in graph.leaves if leaf.value is None}
+    if () in reasons:
+        return TracerError("the value depends on a tensor without values (gc.spec)", op=asked,
+                           fix="use gc.spec only to find out shapes, dtypes, plans and gc.estimate_memory",
+                           site=graph.roots[0].site)
+    if GIVEN_AWAY in reasons:
+        return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
+                           op=asked, fix="use what the function returned, or don't donate the argument")
+    return TracerError("the value depends on the arguments of a jitted function, and is not known while that is traced",
+                       op=asked, fix="choose by gc.where instead of if; name arguments that steer the program in "
+                       "static_argnums; or compute the value outside of the jitted function and pass it")
 
 
 def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
@@ -172,7 +206,7 @@ def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -
             node.fulfil(value)
 
 
-def _pending(nodes: Sequence[Node]) -> list[Node]:
+def computed(nodes: Sequence[Node]) -> list[Node]:
     """What has to be computed. A constant has its value in itself, and is shared by all who use it: it stays one."""
     return [n for n in dict.fromkeys(nodes) if n.value is None and n.op is not CONST]
 
@@ -189,7 +223,7 @@ def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
     return out
 
 
-def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
+def _run(entry: Entry, graph: canonical.Graph) -> list[Buffer]:
     try:
         if entry.aliases and not settings.verify:
             inputs = [leaf.value for leaf in graph.leaves]
@@ -201,10 +235,10 @@ def _run(entry: _Entry, graph: canonical.Graph) -> list[Buffer]:
         raise _with_largest(graph, error) from None
 
 
-def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend) -> _Entry:
+def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend) -> Entry:
     """Compile what the kernel cache lacks. Where several threads need one program, they share the first's."""
     try:
-        entry = _Entry(backend.load(program), _aliases(program))
+        entry = Entry(backend.load(program), _aliases(program))
     except CompileError as error:
         raise _with_lines(graph, backend, error) from None
     with lock:
@@ -307,7 +341,7 @@ def _with_lines(graph: canonical.Graph, backend: Backend, error: CompileError) -
     from graphc.build import build
     from graphc.report import lines_of
     with lock:
-        lines = lines_of(build(canonical.canonicalize(_pending(graph.roots)), backend.dialect), error.message)
+        lines = lines_of(build(canonical.canonicalize(computed(graph.roots)), backend.dialect), error.message)
     return CompileError(error.message + (f"; the kernel comes from {lines}" if lines else ""), op="realize",
                         fix=error.fix, site=graph.roots[0].site)
 
@@ -317,17 +351,23 @@ def _with_largest(graph: canonical.Graph, error: OutOfMemory) -> Exception:
     from graphc.build import build
     from graphc.report import largest
     with lock:
-        built = build(canonical.canonicalize(_pending(graph.roots)), "c")
+        built = build(canonical.canonicalize(computed(graph.roots)), "c")
     return OutOfMemory(f"{error.message}; the largest arrays: {largest(built)}", op="realize", fix=error.fix,
                        site=graph.roots[0].site)
 
 
 def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
+    with lock:
+        graph = canonical.canonicalize(computed(nodes))
+    return plan_of(graph, backend)
+
+
+def plan_of(graph: canonical.Graph, backend: str | None = None):
+    """The Plan of a canonical graph."""
     from graphc.build import build
     from graphc.report import make_plan
     with lock:
-        graph = canonical.canonicalize(_pending(nodes))
         chosen = backend_of(backend or graph.key[0])
         # The reference runs no kernels; show those of the CPU.
         built = build(graph, chosen.dialect or "c")

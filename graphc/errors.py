@@ -196,12 +196,16 @@ class TruthValueError(GraphcError, ValueError):
     """bool() of a tensor of more than one element."""
 
 
-class TracerError(GraphcError, TypeError):
+class TracerError(GraphcError, RuntimeError):
     """A value was asked for while jit, grad or plan only records."""
 
 
 class GradientError(GraphcError, ValueError):
     """A gradient that does not exist, or a variable used as a gradient forbids."""
+
+
+class JitError(GraphcError, TypeError):
+    """A function or a call that jit cannot take: its arguments, a donation, or a trace that changed."""
 
 
 class BackendError(GraphcError, RuntimeError):

@@ -155,10 +155,14 @@ class Tensor:
         >>> gc.arange(3).numpy()
         array([0, 1, 2])
         """
+        return self._array("numpy")
+
+    def _array(self, asked: str) -> np.ndarray:
+        """asked: by which name, for the error where the values can't be had."""
         array = host_view(self.node)
         if array is None:
             from graphc import driver
-            driver.realize((self.node,))
+            driver.realize((self.node,), asked)
             array = host_view(self.node)
         if array.flags.writeable:
             array = array.view()
@@ -190,7 +194,7 @@ class Tensor:
         if self.size != 1:
             raise ShapeError(f"a tensor of shape {self.shape} is not one number", op=name,
                              fix="index one element, or reduce it first, e.g. t.sum()")
-        return self.numpy().reshape(())
+        return self._array(name).reshape(())
 
     def __float__(self) -> float:
         return float(self._scalar("float"))

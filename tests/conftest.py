@@ -51,6 +51,13 @@ def backend(pytestconfig: pytest.Config) -> str:
     return pytestconfig.getoption("--backend")
 
 
+@pytest.fixture
+def compiled(backend: str) -> None:
+    """For tests of what only a backend with kernels has: counters of compiles and launches, updates in place."""
+    if backend == "reference":
+        pytest.skip("the reference compiles nothing")
+
+
 @pytest.fixture(scope="session")
 def programs(pytestconfig: pytest.Config) -> int:
     """How many random programs a differential test should run."""

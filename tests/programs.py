@@ -13,9 +13,10 @@ from __future__ import annotations
 import copy
 import random as randoms
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 
 import hypothesis.strategies as st
 import numpy as np
@@ -99,16 +100,24 @@ class Program:
     lines: tuple[str, ...]
     outputs: tuple[int, ...]
 
-    def record(self) -> list[gc.Tensor]:
-        """All values, recorded afresh over fresh leaves."""
-        names = dict(NAMES)
+    def record(self, given: Mapping[int, gc.Tensor] = MappingProxyType({})) -> list[gc.Tensor]:
+        """All values, recorded afresh over fresh leaves; those that are given stand for their lines."""
+        names = {**NAMES, **{f"v{number}": value for number, value in given.items()}}
         for number, line in enumerate(self.lines):
-            names[f"v{number}"] = eval(line, names)
+            if number not in given:
+                names[f"v{number}"] = eval(line, names)
         return [names[f"v{number}"] for number in range(len(self.lines))]
 
-    def results(self) -> list[gc.Tensor]:
-        values = self.record()
+    def results(self, given: Mapping[int, gc.Tensor] = MappingProxyType({})) -> list[gc.Tensor]:
+        values = self.record(given)
         return [values[k] for k in self.outputs]
+
+    def leaf_lines(self) -> list[int]:
+        return [k for k, line in enumerate(self.lines) if line.startswith("leaf(") and not _mentions(line)]
+
+    def leaves(self, numbers: Sequence[int]) -> list[gc.Tensor]:
+        """Fresh leaves for these lines."""
+        return [eval(self.lines[k], dict(NAMES)) for k in numbers]
 
     def __str__(self) -> str:
         lines = [f"v{number} = {line}" for number, line in enumerate(self.lines)]

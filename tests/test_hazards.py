@@ -20,13 +20,6 @@ from graphc import driver
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture
-def compiled(backend):
-    """The counters of compiled programs mean nothing on a backend that interprets."""
-    if backend == "reference":
-        pytest.skip("the reference compiles nothing")
-
-
 def run(script: Path | str, *arguments: str, status: int = 0, **environment: str) -> subprocess.CompletedProcess:
     """Run a script, or a text with -c, in a new process."""
     command = [str(script)] if isinstance(script, Path) else ["-c", script]

@@ -19,6 +19,7 @@ from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, default_float
 from graphc.ir.node import make
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 # ---------------------------------------------------------------------------------------------------------- from data
 
@@ -41,7 +42,7 @@ def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None 
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Tensor):
         return _from_tensor(obj, dtype, device, copy)
-    if isinstance(obj, (bool, int, float, complex, np.generic)) and not copy:
+    if isinstance(obj, (bool, int, float, complex, np.generic, Scalar)) and not copy:
         return _from_number(obj, dtype, copy)
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype, device, copy)
@@ -65,6 +66,9 @@ def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:
         raise ShapeError("a number has no memory to share", op="asarray", fix="leave copy=None")
     if dtype is None or isinstance(value, np.generic):
         return cast(as_tensor(value), dtype or as_tensor(value).dtype)
+    if isinstance(value, Scalar):
+        return cast(as_tensor(value, None), dtype) if isinstance(value.sample, float) and dtype.kind in "iu" else \
+            wrap(scalar(value, dtype, "asarray"))
     if isinstance(value, complex) and dtype.kind in "biuf":
         raise DTypeError(f"a complex number can't become {dtype}", op="asarray", fix="take its real part first")
     if isinstance(value, float) and dtype.kind in "iu":

@@ -21,6 +21,7 @@ from graphc.ir.dtype import DType, default_float, promote
 from graphc.ir.node import const
 from graphc.ir.ops import Op
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 # ------------------------------------------------------------------------------------------------------------ makers
 
@@ -170,6 +171,8 @@ def pow(x1, x2, /):
     >>> gc.pow([2.0, 3.0], 2).tolist()
     [4.0, 9.0]
     """
+    if x2.__class__ is Scalar:
+        return x2.__rpow__(x1)      # says that exponents have to be known: small ones are products
     kind = x1.node.dtype.kind if x1.__class__ is Tensor else None
     if kind and x2.__class__ in (int, float):
         if x2.__class__ is int and x2 < 0 and kind in "biu":

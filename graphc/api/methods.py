@@ -17,6 +17,7 @@ from graphc.api.dtypes import can_cast
 from graphc.api.record import cast
 from graphc.errors import DTypeError, ShapeError
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 METHODS = {
     "elementwise": (
@@ -52,7 +53,7 @@ COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_e
 UNARY = {"neg": el.negative, "pos": el.positive, "invert": el.bitwise_invert, "abs": el.abs}
 
 _FAST = frozenset((Tensor, float, int))  # operands that need no closer look
-_ACCEPTED = (Tensor, int, float, complex, np.ndarray, np.generic, list)
+_ACCEPTED = (Tensor, int, float, complex, np.ndarray, np.generic, list, Scalar)
 
 
 def _operator(function: Callable) -> Callable:

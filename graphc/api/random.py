@@ -23,11 +23,12 @@ from graphc.api.manipulation import slice_axis
 from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, normalize_axis, reshape_to, wrap
 from graphc.api.reductions import cumulative_sum
 from graphc.api.sorting import argsort, searchsorted
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import DTypeError, ShapeError, TracerError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const, make
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar, Trace, current
 
 _MASK = 2**64 - 1
 
@@ -61,25 +62,41 @@ class Generator:
 
     def __init__(self, seed: int | None = None):
         self._lock = threading.Lock()
+        self._made_in = current()   # the trace of a jitted function, for which it is a constant
         self.seed(seed)
 
     def seed(self, seed: int | None = None) -> None:
-        """Start again, with the key of this seed."""
+        """Start again, with the key of this seed. Not inside a function that jit traces (TracerError)."""
         if seed is None:
+            self._outside_of_traces("a seed from the operating system")
             seed = int.from_bytes(os.urandom(8), "little")
         self.state = (_mixed(an_int(seed, "seed", "a seed")), _FIRST)
+
+    def _outside_of_traces(self, what: str, trace: Trace | None = None) -> None:
+        if current() is not trace:
+            raise TracerError(f"{what} would be the same at each call of the jitted function", op="random",
+                              fix="seed the generator, and read or set its state, outside of the function")
 
     @property
     def state(self) -> tuple[int, int]:
         """(key, offset): assign it to come back to this place of the stream."""
+        self._outside_of_traces("the state of a generator", self._made_in)
         with self._lock:
             return self._key, self._offset
 
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
+        self._outside_of_traces("the state of a generator", self._made_in)
         key, offset = state
         with self._lock:
             self._key, self._offset = int(key) & _MASK, int(offset) & _MASK
+
+    def advance(self, count: int) -> tuple[int, int]:
+        """The state from which the next `count` numbers come. The generator goes on behind them."""
+        with self._lock:
+            key, offset = self._key, self._offset
+            self._offset = (offset + count) & _MASK
+        return key, offset
 
     # ---- bits
 
@@ -92,11 +109,13 @@ class Generator:
         """
         shape = a_shape(size, "random")
         n = prod(shape)
-        with self._lock:
-            key, offset = self._key, self._offset
-            self._offset = (offset + n) & _MASK
-        counter = binary(ops.ADD, wrap(make(ops.IOTA, dt.uint64, (n,))), _u64(offset), "random")
-        return reshape_to(binary(ops.THREEFRY, _u64(key), counter, "random"), shape)
+        trace = current()
+        if trace is None or trace is self._made_in:
+            key, offset = map(_u64, self.advance(n))
+        else:
+            key, offset = map(wrap, trace.draw(self, n))
+        counter = binary(ops.ADD, wrap(make(ops.IOTA, dt.uint64, (n,))), offset, "random")
+        return reshape_to(binary(ops.THREEFRY, key, counter, "random"), shape)
 
     def _unit(self, shape: tuple[int, ...], dtype: dt.DType) -> Tensor:
         """Uniform in [0, 1), on the grid of 2**-24 (float64: 2**-53)."""
@@ -122,10 +141,8 @@ class Generator:
         """
         dtype = _real(dtype, "uniform")
         unit = self._unit(_size(size, "uniform", low, high), dtype)
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            span = float(high) - float(low)
-            unit = unit if span == 1.0 else unit * span
-            unit = unit if low == 0 else unit + float(low)
+        if _is_number(low) and _is_number(high):
+            unit = _scaled_and_moved(unit, _float(high) - _float(low), low)
         else:
             low = cast(as_tensor(low), unit.dtype)
             unit = unit * (cast(as_tensor(high), unit.dtype) - low) + low
@@ -143,11 +160,8 @@ class Generator:
         dtype = _real(dtype, "normal")
         shape = _size(size, "normal", loc, scale)
         z = self._standard(shape, dtype)
-        if not (isinstance(scale, int | float) and scale == 1):
-            z = z * (float(scale) if isinstance(scale, int | float) else cast(as_tensor(scale), z.dtype))
-        if not (isinstance(loc, int | float) and loc == 0):
-            z = z + (float(loc) if isinstance(loc, int | float) else cast(as_tensor(loc), z.dtype))
-        return cast(z, dtype)
+        scale, loc = [x if _is_number(x) else cast(as_tensor(x), z.dtype) for x in (scale, loc)]
+        return cast(_scaled_and_moved(z, scale, loc), dtype)
 
     def _standard(self, shape: tuple[int, ...], dtype: dt.DType) -> Tensor:
         if dtype is dt.float64:
@@ -168,7 +182,7 @@ class Generator:
         """Exponential with mean `scale`: -scale log(1 - u)."""
         dtype = _real(dtype, "exponential")
         unit = self._unit(_size(size, "exponential", scale), dtype)
-        scale = -float(scale) if isinstance(scale, int | float) else -cast(as_tensor(scale), unit.dtype)
+        scale = -_float(scale) if _is_number(scale) else -cast(as_tensor(scale), unit.dtype)
         return cast(log1p(-unit) * scale, dtype)
 
     def bernoulli(self, p=0.5, size=None) -> Tensor:
@@ -271,7 +285,24 @@ def _size(size, name: str, *parameters) -> tuple[int, ...]:
     """The shape asked for; without one, that of the parameters."""
     if size is not None:
         return a_shape(size, name)
-    return broadcast_shapes(name, *(() if isinstance(p, int | float) else as_tensor(p).shape for p in parameters))
+    return broadcast_shapes(name, *(() if _is_number(p) else as_tensor(p).shape for p in parameters))
+
+
+def _is_number(x) -> bool:
+    return isinstance(x, int | float | Scalar)
+
+
+def _float(x):
+    return x * 1.0 if isinstance(x, Scalar) else float(x)
+
+
+def _scaled_and_moved(x: Tensor, scale, shift) -> Tensor:
+    """x * scale + shift, for numbers or tensors; without the operations that change nothing."""
+    if not (isinstance(scale, int | float) and scale == 1):
+        x = x * (_float(scale) if _is_number(scale) else scale)
+    if not (isinstance(shift, int | float) and shift == 0):
+        x = x + (_float(shift) if _is_number(shift) else shift)
+    return x
 
 
 def _scaled(bits: Tensor, width: int) -> Tensor:

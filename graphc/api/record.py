@@ -23,6 +23,7 @@ from graphc.ir.node import _table as interned
 from graphc.ir.ops import Op
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 # `user_site(2)` below: a record function and the API function that called it lie between user_site and the user. A
 # composite adds frames, which user_site then skips one by one.
@@ -48,7 +49,7 @@ def anew(x: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------ into tensors
 
-_PYTHON_SCALARS = frozenset((bool, int, float, complex))
+_PYTHON_SCALARS = frozenset((bool, int, float, complex, Scalar))
 _BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dtypes.ALL if d.kind in "iu"}
 _scalars: dict[tuple, Node] = {}  # (dtype, value) -> constant, for `binary`; no zeros, because 0.0 == -0.0
 _zeros: dict[DType, Node] = {}    # the constant of the integer 0
@@ -62,6 +63,8 @@ def scalar(value, dtype: DType, name: str) -> Node:
         if node is None:
             node = _zeros[dtype] = const(value, dtype)
         return node
+    if value.__class__ is Scalar:
+        return value.node(dtype)
     node = _scalar(value, dtype, name)
     if value and value == value:
         if len(_scalars) >= _SCALAR_CACHE:
@@ -85,6 +88,12 @@ def _scalar(value, dtype: DType, name: str) -> Node:
     return const(value, dtype)
 
 
+def weak_dtype(value, beside: DType | None) -> DType:
+    """The dtype that a Python number takes beside a tensor of that dtype, or (None) by itself."""
+    sample = value.sample if value.__class__ is Scalar else value
+    return as_dtype(sample.__class__) if beside is None else of_scalar(sample, beside)
+
+
 def bounds(dtype: DType) -> tuple[int | None, int | None]:
     """The least and the greatest value of an integer dtype; None, None for others."""
     return _BOUNDS.get(dtype, (None, None))
@@ -100,7 +109,7 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray") -> Tensor:
     if isinstance(x, Tensor):
         return x
     if x.__class__ in _PYTHON_SCALARS:
-        dtype = as_dtype(x.__class__) if like is None else of_scalar(x, like.node.dtype)
+        dtype = weak_dtype(x, None if like is None else like.node.dtype)
         return wrap(scalar(x, dtype, name))
     if isinstance(x, np.generic):
         return wrap(const(x, numpy_dtype(x.dtype, name)))
@@ -222,7 +231,7 @@ def operands(a, b, name: str) -> tuple[Node, Node]:
 
 def _beside(x: Tensor, value, name: str) -> tuple[Node, Node]:
     """A tensor and a Python number. Where the number decides the kind, integers become the default float with it."""
-    dtype = of_scalar(value, x.node.dtype)
+    dtype = weak_dtype(value, x.node.dtype)
     if dtype is dtypes.float32 and x.node.dtype.kind in "iu":
         x = cast(x, dtype)
     return x.node, scalar(value, dtype, name)

@@ -176,6 +176,11 @@ def const_words(node: Node) -> int:
     return struct.unpack("<q", node.attrs[0].ljust(8, b"\0"))[0]
 
 
+def const_of_words(words: int, dtype: DType) -> Node:
+    """The CONST whose bits are these: the inverse of const_words."""
+    return const(np.frombuffer(struct.pack("<q", words), dtype.numpy, 1)[0], dtype)
+
+
 def topological(roots: Iterable[Node], is_leaf=lambda node: node.value is not None) -> list[Node]:
     """All nodes under the roots, sources first, in an order that depends on the structure alone. Iterative."""
     order: list[Node] = []

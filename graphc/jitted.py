@@ -1,0 +1,343 @@
+"""`jit`: a function is recorded once for each signature, and from then on is one check and one native call.
+
+A `Jitted` reads its arguments into a key (shapes, dtypes, devices, static values, structure) and the tensors behind
+them. For a key that it has met there is a `Replay` (graphc/replay.py), which knows what to run.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphc import driver
+from graphc.api.laziness import without_history
+from graphc.api.record import from_numpy
+from graphc.config import settings
+from graphc.errors import JitError
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.node import Node
+from graphc.pytree import LEAF, flatten, rebuild
+from graphc.replay import FACTS, Replay, record, spec_of
+from graphc.tensor import Tensor
+from graphc.tracing import Trace, current
+
+VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
+SIGNATURES = 1024   # of one function; the oldest goes first
+_STATIC = (bool, complex, str, bytes, type(None), type(Ellipsis), slice, DType, type, np.dtype)
+
+
+def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Sequence[str] = (), check: bool = False,
+        donate_argnums: int | Sequence[int] = ()) -> Callable:
+    """A function that does what `f` does, recorded once for each signature and then run as one program.
+
+    The signature: shapes, dtypes and devices of the tensors, the structure of the arguments (tuples, lists, dicts,
+    dataclasses and namedtuples, nested), and the values of what is static. By kind of argument:
+
+      Tensor             read at each call; what f assigns to it (`x += 1`, `x[i] = v`, `x.assign(y)`) the caller sees
+      NumPy array        becomes a tensor, copied at each call
+      int, float         a scalar argument of the program, weakly typed: a thousand learning rates compile nothing.
+                         Its value is not known to f: where it has to be, as in a shape, name it in static_argnums
+      bool, str, None    static, as are all arguments in static_argnums (positions) and static_argnames: hashable
+                         values, for each of which f is traced anew
+      a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
+
+    Tensors that f closes over are read at each call as well, and may be assigned to. Random numbers go on from call to
+    call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number or a NumPy
+    array in a global variable, is a constant of the trace. `check=True` traces at every call, and raises JitError where
+    that gives another program: slow, for finding such a mistake.
+
+    donate_argnums gives tensors away: their memory may serve the results, and using them afterwards raises. A NumPy
+    array that still shows that memory, or one tensor given twice, raises JitError.
+
+    Gradients: `grad` and `backward` inside f are part of the program, with the `.grad` that they fill. A result that
+    itself has a gradient (its history leads to a variable) can't come from a replay: f is then called as it is, and
+    recorded. Return `loss.detach()`, or call it in `no_grad`, where the history is not wanted.
+
+    A jitted function that is called by another one becomes part of it. `g.plan(*args)` shows what a call launches.
+    Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments.
+
+    >>> import graphc as gc
+    >>> @gc.jit
+    ... def step(w, g, rate):
+    ...     return w - rate * g
+    >>> w = gc.asarray([1.0, 2.0])
+    >>> step(w, gc.asarray([1.0, 1.0]), 0.5).tolist(), step(w, w, 0.25).tolist()
+    ([0.5, 1.5], [0.75, 1.5])
+    """
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "check": check,
+               "donate_argnums": donate_argnums}
+    if f is None:
+        return functools.partial(jit, **options)
+    return Jitted(f, **options)
+
+
+class Jitted:
+    """A function with its traces. Made by `jit`."""
+
+    def __init__(self, f: Callable, static_argnums, static_argnames, check: bool, donate_argnums):
+        if not callable(f):
+            raise JitError(f"a function is needed, not {f!r}", op="jit")
+        functools.update_wrapper(self, f)
+        self._f = f
+        self._check = check
+        self._static = _places_and_names(f, static_argnums, static_argnames, "static_argnums")
+        self._donated = _places_and_names(f, donate_argnums, (), "donate_argnums")
+        self._plain = not (self._static or self._donated or check)
+        self._replays: dict[tuple, list[Replay]] = {}
+
+    def __get__(self, instance, owner=None):
+        """As a method: the instance is the first argument, so that it has to be a module or static."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        if current() is not None:
+            return self._f(*args, **kwargs)     # it becomes part of what is being traced
+        if self._plain and not kwargs:
+            # The common call, as lean as it can be: tensors in memory, and numbers. What holds on to a node keeps other
+            # threads from writing to its memory in place; they look, under the lock, whether anybody does.
+            key: list = [driver._current, settings.disable, dt._default_float]
+            handles: list[Tensor] = []
+            nodes: list[Node] = []
+            numbers: list = []
+            replay = None
+            with driver.lock:
+                for arg in args:
+                    kind = arg.__class__
+                    if kind is Tensor:
+                        node = arg.node
+                        if node.value is None or node.tracked:
+                            break
+                        handles.append(arg)
+                        nodes.append(node)
+                        key += (node.dtype, node.shape, node.device)
+                    elif kind is float or kind is int:
+                        numbers.append(arg)
+                        key.append(kind)
+                    else:
+                        break
+                else:
+                    node = None
+                    for replay in self._replays.get(tuple(key), ()):
+                        if replay.accepts(handles, nodes):
+                            if replay.inline or not replay.in_place:
+                                break
+                            return replay.run(handles, nodes, numbers)
+                    else:
+                        replay = None
+            if replay is not None:
+                return self._f(*args) if replay.inline else replay.run(handles, nodes, numbers)
+        call = self._read(args, kwargs)
+        if call.has_history and not without_history():
+            return self._f(*args, **kwargs)     # a gradient will ask how the results were made
+        if self._check:
+            self._compare(call)
+        return self._run(call, args, kwargs)
+
+    def plan(self, *args, **kwargs):
+        """The Plan of what a call with these arguments launches; nothing runs. None if it launches nothing."""
+        call = self._read(args, kwargs)
+        return (self._find(call) or self._trace(call)).plan()
+
+    def _read(self, args: tuple, kwargs: dict) -> Call:
+        given = [*enumerate(args), *((name, kwargs[name]) for name in sorted(kwargs))]
+        parts = [Part(which, arg, which in self._static, which in self._donated) for which, arg in given]
+        driver.realize([tensor.node for part in parts for tensor in part.tensors], "jit")
+        return Call(parts)
+
+    def _run(self, call: Call, args: tuple, kwargs: dict):
+        while True:
+            replay = self._find(call) or self._trace(call)
+            if replay.inline:
+                return self._f(*args, **kwargs)
+            with driver.lock:
+                handles = list(call.handles)
+                nodes = [handle.node for handle in handles]
+                accepted = replay.accepts(handles, nodes)
+                if accepted and replay.in_place:
+                    return replay.run(handles, nodes, call.numbers)
+            if accepted:    # else another thread has just assigned to a tensor
+                return replay.run(handles, nodes, call.numbers)
+
+    def _find(self, call: Call) -> Replay | None:
+        """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
+        for replay in self._replays.get(call.key, ()):
+            closed = replay.closed_for(call.handles)
+            if closed is None:
+                continue
+            driver.realize([handle.node for handle in closed], "jit")
+            if replay.accepts(list(call.handles), [handle.node for handle in call.handles]):
+                return replay
+        return None
+
+    def _trace(self, call: Call) -> Replay:
+        replay = Replay(record(self._f, call), call)
+        with driver.lock:
+            replays = self._replays.setdefault(call.key, [])
+            replays.insert(0, replay)
+            del replays[VARIANTS:]
+            if len(self._replays) > SIGNATURES:
+                del self._replays[next(iter(self._replays))]
+        return replay
+
+    def _compare(self, call: Call) -> None:
+        """Trace once more. What differs was read from outside, and has changed since."""
+        known = self._find(call)
+        if known is None:
+            return
+        for what, before, now in zip(FACTS, known.facts, Replay(record(self._f, call), call).facts, strict=True):
+            if before != now:
+                raise JitError(f"{self.__qualname__} does not do what it did when it was traced: its {what} differ",
+                               op="jit", fix="pass what changes as an argument, or keep it in a tensor")
+
+
+def _places_and_names(f: Callable, places, names, what: str) -> frozenset:
+    """Arguments by position and by name: each in both ways, where the signature of f tells."""
+    places = (places,) if isinstance(places, int) else tuple(places)
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if not all(isinstance(place, int) for place in places) or not all(isinstance(name, str) for name in names):
+        raise JitError(f"{what} takes positions, not {places + names}", op="jit")
+    try:
+        known = [name for name, p in inspect.signature(f).parameters.items()
+                 if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
+    except (TypeError, ValueError):     # a builtin without a signature
+        known = []
+    if any(place < 0 for place in places):
+        if not known:
+            raise JitError("positions from the end need a function with a signature", op="jit")
+        places = tuple(place % len(known) for place in places)
+    return frozenset((*places, *names, *(known[place] for place in places if place < len(known)),
+                      *(known.index(name) for name in names if name in known)))
+
+
+# --------------------------------------------------------------------------------------------------------------- calls
+
+class Part:
+    """One argument, taken apart. `tensors` are those of the caller among its leaves, those of modules included."""
+
+    def __init__(self, which: int | str, arg, static: bool, donated: bool):
+        self.which, self.donated = which, donated
+        leaves, self.structure = ([arg], LEAF) if static else flatten(arg)
+        self.leaves = [(arg, "static", ())] if static else [_leaf(value) for value in leaves]
+        self.tensors = [tensor for _, _, tensors in self.leaves for tensor in tensors]
+
+
+def _leaf(value) -> tuple[Any, str, Sequence[Tensor]]:
+    """(what stands for it, its kind, the tensors that it brings)."""
+    kind = value.__class__
+    if isinstance(value, (np.ndarray, np.generic)):
+        value, kind = from_numpy(np.asarray(value), name="jit"), Tensor
+    if kind is Tensor:
+        return value, "tensor", (value,)
+    if kind is int or kind is float:
+        return value, "number", ()
+    if isinstance(value, _STATIC):
+        return value, "static", ()
+    tensors = _module_tensors(value)
+    if tensors is None:
+        raise JitError(f"an argument can't be a {kind.__name__}", op="jit", fix="pass tensors, numbers, and tuples, "
+                       "lists, dicts or dataclasses of them; name others in static_argnums")
+    return value, "module", tensors
+
+
+def _module_tensors(value) -> list[Tensor] | None:
+    """The tensors of an object with `parameters()` or `state_dict()`, each once; None for other objects."""
+    found: list = []
+    known = False
+    for name in ("parameters", "state_dict"):
+        method = getattr(value, name, None)
+        if callable(method):
+            known = True
+            found += flatten(_plain(method()))[0]
+    tensors = {id(tensor): tensor for tensor in found if isinstance(tensor, Tensor)}
+    return list(tensors.values()) if known else None
+
+
+def _plain(tensors):
+    """What parameters() gives may be an iterator."""
+    return tensors if isinstance(tensors, (dict, list, tuple)) else list(tensors)
+
+
+class Call:
+    """The arguments of one call.
+
+    key      the signature
+    handles  tensors: of the arguments, made of NumPy arrays, of modules (`kinds` says which)
+    numbers  Python numbers that are scalar arguments
+    donated  positions in handles
+    has_history  an argument is what a gradient is taken by, or was computed from such
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
+        self.handles: list[Tensor] = []
+        self.kinds: list[str] = []
+        self.numbers: list = []
+        self.donated: list[int] = []
+        key: list = [driver._current, settings.disable, dt._default_float]
+        for part in parts:
+            if isinstance(part.which, str):
+                key.append(part.which)
+            if part.structure != LEAF:
+                key.append(part.structure)
+            for value, kind, tensors in part.leaves:
+                if kind == "number":
+                    self.numbers.append(value)
+                    key.append(value.__class__)
+                elif kind == "static":
+                    key += _static_key(value)
+                elif kind == "module":
+                    key += (_Same(value), getattr(value, "training", None), len(tensors))
+                for tensor in tensors:
+                    key += spec_of(tensor.node)
+                    self.kinds.append(kind)
+            if part.donated:
+                self.donated += range(len(self.handles), len(self.handles) + len(part.tensors))
+            self.handles += part.tensors
+        self.has_history = any(handle.node.tracked for handle, kind in zip(self.handles, self.kinds, strict=True)
+                               if kind == "tensor")
+        self.key = tuple(key)
+
+    def arguments(self, trace: Trace, tensors: Iterator[Tensor]) -> tuple[list, dict]:
+        """What the function is called with in a trace: these tensors, and Scalars for numbers."""
+        args, kwargs = [], {}
+        for part in self.parts:
+            leaves = []
+            for value, kind, brought in part.leaves:
+                mine = [next(tensors) for _ in brought]
+                leaves.append(mine[0] if kind == "tensor" else trace.argument(value) if kind == "number" else value)
+            built = rebuild(part.structure, leaves)
+            if isinstance(part.which, str):
+                kwargs[part.which] = built
+            else:
+                args.append(built)
+        return args, kwargs
+
+
+def _static_key(value) -> tuple:
+    try:
+        hash(value)
+    except TypeError:
+        raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not",
+                       op="jit") from None
+    return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
+
+
+class _Same:
+    """An object that equals itself alone; it stays alive as long as a key holds it."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it):
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, _Same) and other.it is self.it

@@ -1,0 +1,372 @@
+"""gc.jit and the tensors behind the values: aliasing, assignment, donation, random state, threads."""
+
+from __future__ import annotations
+
+import copy
+import gc as garbage
+import random
+import sys
+import threading
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from graphc.tolerances import equal_bits
+from test_jit import a_tensor, quick_compiles, traces
+
+import graphc as gc
+from graphc.errors import JitError, TracerError
+
+# ------------------------------------------------------------------------------------------------- handles and aliasing
+
+
+def test_closed_over_tensors_are_read_at_each_call():
+    w = a_tensor()
+    f = gc.jit(lambda x: x * w)
+    x = a_tensor(seed=3)
+    for k in range(4):
+        assert equal_bits(f(x).numpy(), (x * w).numpy())
+        w[k] = float(k)
+        assert equal_bits(f(x).numpy(), (x * w).numpy())
+        w.assign(w * 2 + x)
+        x += 1
+    assert traces(f) == 1
+
+
+def test_assignments_inside_are_seen_by_the_caller():
+    count, state = gc.zeros((), dtype=gc.int64), a_tensor()
+
+    @gc.jit
+    def f(x, y):
+        nonlocal count
+        count += 1
+        state[1:3] = y[0]
+        x *= 2
+        y.assign(x + state)
+        return x + y
+
+    x, y = a_tensor(seed=1), a_tensor(seed=2)
+    want_x, want_y, want_state = (copy.copy(t) for t in (x, y, state))
+    for k in range(4):
+        out = f(x, y)
+        want_state[1:3] = want_y[0]
+        want_x *= 2
+        want_y.assign(want_x + want_state)
+        assert int(count) == k + 1
+        for got, want in ((x, want_x), (y, want_y), (state, want_state), (out, want_x + want_y)):
+            assert equal_bits(got.numpy(), want.numpy())
+
+
+def test_what_was_made_before_an_assignment_keeps_its_value():
+    f = gc.jit(lambda x: x.assign(x + 1))
+    x = gc.asarray([1.0])
+    alias, seen, pending = copy.copy(x), x.numpy(), x * 10
+    f(x)
+    assert alias.tolist() == [1.0] and seen.tolist() == [1.0] and pending.tolist() == [10.0] and x.tolist() == [2.0]
+
+
+def test_pending_arguments_and_constants():
+    f = gc.jit(lambda x, y: x + y * 2)
+    one, three = gc.asarray(1.0), gc.asarray(3.0)
+    for x in (one, three, gc.ones(()) * 5, gc.zeros(3) + 1, gc.asarray(0.25)):
+        for y in (three, one, gc.asarray(0.5), gc.arange(3) + 0.0):
+            assert equal_bits(f(x, y).numpy(), (x + y * 2).numpy())
+    scale = gc.asarray(0.25)
+    g = gc.jit(lambda x: x ** scale)
+    for value in (0.3, 0.7, 2.0, 3.0, 0.5):
+        scale.assign(value)
+        assert equal_bits(g(gc.asarray([3.0])).numpy(), (gc.asarray([3.0]) ** scale).numpy())
+
+
+SLOTS = 4
+
+
+@st.composite
+def scripts(draw) -> list[str]:
+    """Lines that read and assign tensors t0 to t3, of which some are the same object, some closed over."""
+    lines = ["t{a} += t{b}", "t{a}.assign(t{b})", "t{a}[{i}] = t{b}[{j}]", "t{a}[{i}:] = t{b}[{i}:] * 2",
+             "t{a} *= 0.5", "r.append(t{a} + t{b})", "r.append(t{a})", "r.append(copy.copy(t{a}))",
+             "r.append(t{a}[::-1])", "t{a} -= r[-1] if r else 1", "gc.add.at(t{a}, [{i}, {i}], t{b}[:2])",
+             "t{a}.assign(t{a})"]  # fmt: skip
+    numbers = st.integers(0, SLOTS - 1)
+    return [draw(st.sampled_from(lines)).format(a=draw(numbers), b=draw(numbers), i=draw(st.integers(0, 4)),
+                                                j=draw(st.integers(0, 4))) for _ in range(draw(st.integers(1, 6)))]
+
+
+def _script(lines: list[str], closed: dict) -> object:
+    names = {"gc": gc, "copy": copy, **closed}
+    arguments = [f"t{k}" for k in range(SLOTS) if f"t{k}" not in closed]
+    body = "".join(f"    {line}\n" for line in lines)
+    declared = f"    global {', '.join(closed)}\n" if closed else ""
+    exec(f"def f({', '.join(arguments)}):\n{declared}    r = []\n{body}    return r", names)
+    return names["f"]
+
+
+@hypothesis.given(scripts(), st.lists(st.integers(0, SLOTS - 1), min_size=SLOTS, max_size=SLOTS),
+                  st.lists(st.integers(0, SLOTS - 1), min_size=SLOTS, max_size=SLOTS), st.integers(0, 2), st.booleans())
+@hypothesis.settings(max_examples=25)
+def test_random_aliasing(lines, first, second, closed_over, keep):
+    """Whichever tensors are one object, at the first call and at later ones: results and tensors as without jit."""
+    with quick_compiles():
+        _hold_aliasing(lines, first, second, closed_over, keep)
+
+
+def _hold_aliasing(lines, first, second, closed_over, keep) -> None:
+    def tensors() -> list[gc.Tensor]:
+        made = [gc.asarray(np.arange(5, dtype="float32") * (k + 1)) for k in range(SLOTS)]
+        made[3] = copy.copy(made[2])    # another handle on the same values
+        return made
+
+    pools = tensors(), tensors()
+    closed = [{f"t{k}": pool[k] for k in range(closed_over)} for pool in pools]
+    plain, jitted = _script(lines, closed[0]), gc.jit(_script(lines, closed[1]))
+    kept = []
+    for which in (first, first, second, list(range(SLOTS)), second):
+        outs = []
+        for pool, f in zip(pools, (plain, jitted), strict=True):
+            outs.append(f(*[pool[k] for k in which[closed_over:]]))
+        assert len(outs[0]) == len(outs[1])
+        for a, b in zip((*outs[0], *pools[0]), (*outs[1], *pools[1]), strict=True):
+            assert equal_bits(a.numpy(), b.numpy()) if keep else equal_bits(np.array(a), np.array(b))
+        identities = [[next((k for k, t in enumerate(pool) if t is value), None) for value in out]
+                      for pool, out in zip(pools, outs, strict=True)]
+        assert identities[0] == identities[1]
+        if keep:
+            kept += [(t, t.numpy().copy()) for t in outs[1] if not any(t is p for p in pools[1])]
+        for t, values in kept:
+            assert equal_bits(t.numpy(), values)
+
+
+def test_updates_are_in_place_where_nobody_else_looks(compiled):
+    x = gc.asarray(np.zeros((1000, 100), "float32")).realize()
+    row = a_tensor(100)
+
+    @gc.jit
+    def f(x, row):
+        x[3] = row
+
+    f(x, row)
+    x.realize()
+    for _ in range(3):
+        address = x.node.value.address
+        f(x, row)
+        assert x.node.value.address == address
+    seen = x.numpy()
+    f(x, row * 2)
+    assert x.node.value.address != address and equal_bits(seen[3], row.numpy())
+    other = copy.copy(x)
+    f(x, row * 3)
+    assert equal_bits(other[3].numpy(), (row * 2).numpy()) and equal_bits(x[3].numpy(), (row * 3).numpy())
+
+
+# ------------------------------------------------------------------------------------------------------------- donation
+
+
+def test_donated_tensors_are_gone():
+    @gc.jit
+    def plain(x, v):
+        return x.at[1].set(v)
+
+    f = gc.jit(lambda x, v: x.at[1].set(v), donate_argnums=0)
+    x = gc.asarray(np.zeros(1000, "float32"))
+    x = f(x, 1.0)
+    address = x.node.value.address
+    y = f(x, 2.0)
+    assert y.node.value.address == address and y[:3].tolist() == [0.0, 2.0, 0.0]
+    for use in (x.numpy, lambda: float(x[0]), lambda: gc.realize(x + 1), lambda: plain(x, 1.0)):
+        with pytest.raises(TracerError, match="given away"):
+            use()
+    shown = y.numpy()
+    with pytest.raises(JitError, match="still shows"):
+        f(y, 3.0)
+    assert shown[1] == 2.0 and y[1].item() == 2.0
+    del shown
+    with pytest.raises(JitError, match="twice"):
+        gc.jit(lambda x, y: x + y, donate_argnums=(0, 1))(y, y)
+    alias = copy.copy(y)
+    z = f(y, 5.0)
+    assert alias[1].item() == 2.0 and z[1].item() == 5.0     # another handle keeps the memory
+
+
+def test_what_is_donated_and_assigned_to_lives_on():
+    def f(x, y):
+        x += 1
+        return y
+
+    jitted = gc.jit(f, donate_argnums=(0, 1))
+    x, y = gc.asarray([1.0]), gc.asarray([2.0])
+    assert jitted(x, y) is y and x.tolist() == [2.0] and y.tolist() == [2.0]
+
+
+# --------------------------------------------------------------------------------------------------------------- random
+
+
+def test_random_numbers_go_on_and_are_those_without_jit():
+    own = gc.random.Generator(5)
+
+    def f(x, scale):
+        noise = gc.random.normal(0.5, scale, size=x.shape)
+        return x + noise, own.uniform(-scale, scale, 3), gc.random.integers(10, size=4), gc.random.permutation(5)
+
+    jitted = gc.jit(f)
+    x = a_tensor()
+    results = []
+    for g in (f, jitted):
+        gc.random.seed(3)
+        own.seed(5)
+        results.append([[t.numpy() for t in g(x, scale)] for scale in (0.5, 1.5, 2.5)])
+        results[-1].append([gc.random.uniform(size=3).numpy()])     # and the stream goes on behind
+    for plain, under_jit in zip(*results, strict=True):
+        for a, b in zip(plain, under_jit, strict=True):
+            assert equal_bits(a, b)
+    assert traces(jitted) == 1 and not equal_bits(results[1][0][1], results[1][1][1])
+    for wrong in (lambda: gc.random.seed(3), lambda: own.state, lambda: gc.random.Generator()):
+        with pytest.raises(TracerError, match="outside"):
+            gc.jit(wrong)()
+    assert len({float(gc.jit(lambda: gc.random.Generator(1).uniform())()) for _ in range(3)}) == 1
+
+
+# -------------------------------------------------------------------------------------------------------------- threads
+
+
+def test_threads_that_trace_and_replay_while_garbage_is_collected():
+    shared = gc.asarray(np.ones(50, "float32"))
+    problems: list[str] = []
+
+    @gc.jit
+    def f(x, state, k):
+        state[random.randrange(1)] = k
+        state += 1
+        return gc.sin(x) * k + shared
+
+    def work(number: int) -> None:
+        try:
+            for n in range(40):
+                x, state = a_tensor(50 + n % 3 * 0 + 0, seed=number), gc.zeros(4, dtype="float32").realize()
+                out = f(x, state, float(number))
+                want = gc.sin(x) * float(number) + shared
+                if not equal_bits(out.numpy(), want.numpy()) or state.tolist() != [number + 1.0, 1.0, 1.0, 1.0]:
+                    problems.append(f"thread {number} call {n}")
+                own = gc.jit(lambda x, c=n % 5: x * c)
+                if not equal_bits(own(x).numpy(), (x * (n % 5)).numpy()):
+                    problems.append(f"own of {number} call {n}")
+        except BaseException as error:      # noqa: BLE001 (reported by the main thread)
+            problems.append(repr(error))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            garbage.collect()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not problems, problems[0]
+
+
+# ------------------------------------------------------------------------------------------------------------ gradients
+
+
+def _loss(w, b, x):
+    return gc.mean(gc.tanh(x @ w + b) ** 2)
+
+
+def test_gradients_inside_and_around():
+    w, b, x = gc.asarray(np.ones((3, 2), "float32")), a_tensor(2), gc.asarray(np.eye(3, dtype="float32"))
+    value, (dw, db) = gc.value_and_grad(_loss, (0, 1))(w, b, x)
+    step = gc.jit(gc.value_and_grad(_loss, (0, 1)))
+    for _ in range(2):
+        got, (gw, gb) = step(w, b, x)
+        assert equal_bits(got.numpy(), value.numpy()) and equal_bits(gw.numpy(), dw.numpy())
+        assert equal_bits(gb.numpy(), db.numpy())
+    around = gc.grad(gc.jit(_loss))
+    assert equal_bits(around(w, b, x).numpy(), dw.numpy())
+    assert traces(step) == 1
+
+
+def test_a_training_step_with_backward():
+    def make():
+        return (gc.Tensor(np.full((3, 2), 0.3, "float32"), requires_grad=True),
+                gc.Tensor(np.zeros(2, "float32"), requires_grad=True))
+
+    def train(parameters, x, detach):
+        w, b = parameters
+        loss = _loss(w, b, x)
+        gc.zero_grad(parameters)
+        loss.backward()
+        with gc.no_grad():
+            for p in parameters:
+                p -= 0.5 * p.grad
+        return loss.detach() if detach else loss
+
+    for detach in (True, False):
+        plain, under_jit = make(), make()
+        step = gc.jit(lambda x, p=under_jit, d=detach: train(p, x, d))
+        for seed in range(4):
+            x = gc.asarray(np.random.default_rng(seed).normal(size=(5, 3)).astype("float32"))
+            want, got = train(plain, x, detach), step(x)
+            assert equal_bits(got.numpy(), want.numpy()) and got.requires_grad is want.requires_grad
+            for p, q in zip(plain, under_jit, strict=True):
+                assert equal_bits(p.numpy(), q.numpy()) and equal_bits(p.grad.numpy(), q.grad.numpy())
+                assert q.is_variable
+        if detach:
+            assert traces(step) <= 2    # the first has no gradients before it
+
+
+def test_gradients_that_add_up_from_call_to_call():
+    w, v = (gc.Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+
+    def f(w, k):
+        ((w * w).sum() * k).backward()
+        return w.grad.sum()
+
+    step = gc.jit(lambda k: f(w, k))
+    for k in (1.0, 2.0, 3.0, 4.0):
+        assert float(step(k)) == float(f(v, k)) and w.grad.tolist() == v.grad.tolist()
+    assert traces(step) == 2
+
+
+def test_the_history_of_a_result_is_kept():
+    w = gc.Tensor([2.0, 3.0], requires_grad=True)
+    f = gc.jit(lambda x: x * w)
+    for _ in range(2):
+        w.grad = None
+        f(gc.asarray([1.0, 10.0])).sum().backward()
+        assert w.grad.tolist() == [1.0, 10.0]
+    with gc.no_grad():
+        assert f(gc.asarray([1.0, 1.0])).tolist() == [2.0, 3.0]
+        assert not f(gc.asarray([1.0, 1.0])).requires_grad
+    assert f(gc.asarray([1.0, 1.0])).requires_grad and traces(f) == 2
+
+
+def test_another_thread_sees_nothing_of_a_trace():
+    x = gc.asarray([1.0])
+    inside, done = threading.Event(), threading.Event()
+    seen = []
+
+    @gc.jit
+    def f(x):
+        x += 1
+        inside.set()
+        done.wait(60)
+        return x * 2
+
+    def other():
+        inside.wait(60)
+        seen.append((x + 5).tolist())
+        x2 = copy.copy(x)
+        x2 += 1
+        seen.append(x2.tolist())
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert f(x).tolist() == [4.0]
+    thread.join()
+    assert seen == [[6.0], [2.0]] and x.tolist() == [2.0]
+    assert type(gc.Tensor.__dict__["node"]).__name__ == "member_descriptor"
