@@ -201,9 +201,9 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
 def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
     for node, value in zip(nodes, values, strict=True):
         if node.value is None:
+            node.fulfil(value)
             if node.device is None:
                 node.device = backend.name
-            node.fulfil(value)
 
 
 def computed(nodes: Sequence[Node]) -> list[Node]:

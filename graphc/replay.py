@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphc import canonical, driver
-from graphc.api.laziness import unlimited, without_history
+from graphc.api.laziness import unlimited
 from graphc.api.record import scalar, wrap
 from graphc.config import settings
 from graphc.errors import JitError, OutOfMemory
@@ -22,7 +22,7 @@ from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
-from graphc.tensor import Tensor
+from graphc.tensor import Tensor, history
 from graphc.tensor import handles as variables
 from graphc.tracing import Scalar, Trace, fixed, grad_of, numbers_of, recording
 
@@ -147,7 +147,7 @@ class Replay:
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
         driver.realize([handle.node for handle in self.closed], "jit")
         self.specs = [spec_of(handle.node) for handle in self.closed]
-        self.no_grad = without_history() if any(handle.node.tracked for handle in self.closed) else None
+        self.no_grad = bool(history.paused) if any(handle.node.tracked for handle in self.closed) else None
         alone = not (recorded.shared or recorded.written or call.donated)
         self.pattern = None if alone else pattern_of([*call.handles, *self.closed])
         self.looked = [(k, grad is not None) for k, grad in recorded.looked.items()]
@@ -222,7 +222,7 @@ class Replay:
             found = [handle.node for handle in closed]
             if [spec_of(node) for node in found] != self.specs:
                 return False
-            if self.no_grad is not None and self.no_grad is not without_history():
+            if self.no_grad is not None and self.no_grad is not bool(history.paused):
                 return False
             handles += closed
             nodes += found

@@ -75,6 +75,16 @@ def test_a_view_that_was_handed_out_keeps_its_values():
     assert seen[0] == -1 and seen[1] == 1 and not seen.flags.writeable
 
 
+def test_what_was_computed_is_not_handed_out_again():
+    """A computed node may be written to in place by its only owner: nobody else may come by it."""
+    first = gc.zeros(4).realize()
+    second = gc.zeros(4)
+    assert second.node is not first.node
+    first[0] = 1.0
+    first.realize()
+    assert second.tolist() == [0.0] * 4 and gc.zeros(4).tolist() == [0.0] * 4
+
+
 def test_the_same_tensor_twice_as_input_and_as_output():
     a = np.linspace(0, 1, 1000)
     x = gc.asarray(a)

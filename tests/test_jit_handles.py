@@ -246,8 +246,10 @@ def test_threads_that_trace_and_replay_while_garbage_is_collected():
                 x, state = a_tensor(50 + n % 3 * 0 + 0, seed=number), gc.zeros(4, dtype="float32").realize()
                 out = f(x, state, float(number))
                 want = gc.sin(x) * float(number) + shared
-                if not equal_bits(out.numpy(), want.numpy()) or state.tolist() != [number + 1.0, 1.0, 1.0, 1.0]:
-                    problems.append(f"thread {number} call {n}")
+                if not equal_bits(out.numpy(), want.numpy()):
+                    problems.append(f"thread {number} call {n}: {out.tolist()[:3]}, not {want.tolist()[:3]}")
+                if state.tolist() != [number + 1.0, 1.0, 1.0, 1.0]:
+                    problems.append(f"thread {number} call {n}: {state.tolist()}")
                 own = gc.jit(lambda x, c=n % 5: x * c)
                 if not equal_bits(own(x).numpy(), (x * (n % 5)).numpy()):
                     problems.append(f"own of {number} call {n}")

@@ -91,11 +91,6 @@ def no_grad() -> Iterator[None]:
             alarm.watch(-1)
 
 
-def without_history() -> bool:
-    """Is this thread inside `no_grad`?"""
-    return bool(_state.no_grad)
-
-
 def check(tensor: Tensor) -> None:
     """Cut a new tensor off its history inside `no_grad`, and realize what waits if it has become too much.
 

@@ -82,7 +82,7 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
     entry = _table.get(key)
     if entry is not None:
         node = entry()
-        if node is not None:
+        if node is not None and node.op is op:      # else it has just been fulfilled, and its memory may be reused
             return node
     node = _new(op, dtype, shape, srcs, attrs, device, site)
     entry = _Entry(node, _forget)
@@ -92,7 +92,7 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
         if present is entry:
             return node
         other = present()
-        if other is not None:
+        if other is not None and other.op is op:
             return other
         _forget(present)
 
