@@ -48,7 +48,7 @@ def environment():
     import jinja2
     return jinja2.Environment(loader=jinja2.PackageLoader("graphc.codegen_templates", "."), trim_blocks=True,
                               lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
-                              auto_reload=False)
+                              auto_reload=False, optimized=False)
 
 
 def prepare(dialect: str) -> None:

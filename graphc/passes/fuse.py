@@ -201,13 +201,15 @@ def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> se
 
 def _distinct(node: Node, segment: dict) -> int:
     """The number of distinct expressions under a node in its segment; stops past the limit."""
-    seen, stack = set(), [node]
-    while stack and len(seen) <= MAX_STATEMENTS:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack.extend(s for s in n.srcs if s in segment)
-    return len(seen)
+    seen, found = {node}, [node]
+    for n in found:
+        for src in n.srcs:
+            if src in segment and src not in seen:
+                seen.add(src)
+                found.append(src)
+        if len(found) > MAX_STATEMENTS:
+            break
+    return len(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- units
