@@ -38,7 +38,8 @@ def interpreted(result: gc.Tensor) -> np.ndarray:
 
 
 def templates(result: gc.Tensor) -> list[Template]:
-    return [s for step in built(result)[1].steps for s in step.kernel.body if type(s) is Template]
+    steps = [step for batch in built(result)[1].steps for step in batch.members]
+    return [s for step in steps for s in step.kernel.body if type(s) is Template]
 
 
 def check(result: gc.Tensor) -> None:
