@@ -37,6 +37,8 @@ def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.n
         return _compare(got, *_REDUCTIONS[op.name](*arguments))
     if dtype.kind in "fc" and op.name == "dot":
         return _compare(got, *_dot(*arguments))
+    if op.name == "abs" and sources[0].dtype.kind == "c":
+        return _compare(got, *_modulus(dtype, sources[0]))
     if dtype.kind == "f" and op.name in ULPS:
         return _compare(got, *_function(*arguments))
     want = np.broadcast_to(op.numpy(attrs, dtype, shape, *sources), shape)
@@ -73,6 +75,11 @@ def _function(op, attrs, dtype, shape, sources):
         wide = [s.astype(np.float64) for s in wide]
     truth = np.broadcast_to(op.numpy(attrs, dtype, shape, *wide), shape)
     return truth, ULPS[op.name][dtype.name] * spacing(truth, dtype), dtype
+
+
+def _modulus(dtype, z):
+    truth = np.hypot(z.real.astype(_wider(dtype)), z.imag.astype(_wider(dtype)))
+    return truth, ULPS["hypot"][dtype.name] * spacing(truth, dtype), dtype
 
 
 def _sum(op, attrs, dtype, shape, sources):

@@ -424,7 +424,8 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     axis = normalize_axis(axis, x.ndim, "repeat")
     n = x.shape[axis]
     counts = np.asarray(repeats)
-    if counts.dtype.kind not in "biu" and counts.size:
+    counts = counts if counts.size else counts.astype(np.int64)
+    if counts.dtype.kind not in "biu":
         raise DTypeError(f"repeats must be integers, not {counts.dtype}", op="repeat")
     if (counts < 0).any():
         raise ShapeError("repeats must not be negative", op="repeat")
