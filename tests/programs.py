@@ -144,15 +144,16 @@ def _renumber(line: str, new: dict[int, int]) -> str:
     return re.sub(r"\bv(\d+)\b", lambda match: f"v{new[int(match[1])]}", line)
 
 
-def make(random: randoms.Random, large: bool = False) -> Program:
-    """A program of some 2 to 10 operations. `large`: some values are long enough for several chunks and threads."""
+def make(random: randoms.Random, large: bool = False, long: bool = False) -> Program:
+    """A program of some 2 to 10 operations. `large`: some values are long enough for several chunks and threads.
+    `long`: it has 20 to 50 operations, hence many groups that could be fused."""
     writer = Writer(random, large)
     for _ in range(random.randint(1, 3)):
         writer.add(writer.new_leaf())
     while not writer.lines:         # all of them were too large
         writer.add(writer.new_leaf())
-    wanted, tries = random.randint(2, 9), 0
-    while len(writer.lines) < wanted + 3 and tries < 60:
+    wanted, tries = random.randint(20, 50) if long else random.randint(2, 9), 0
+    while len(writer.lines) < wanted + 3 and tries < 6 * wanted + 50:
         tries += 1
         line = random.choices(ROWS, ROW_WEIGHTS)[0](writer)
         if line is not None:
@@ -161,8 +162,8 @@ def make(random: randoms.Random, large: bool = False) -> Program:
 
 
 def of_seed(seed: int) -> Program:
-    """Every tenth program is a large one."""
-    return make(randoms.Random(f"graphc {seed}"), large=seed % 10 == 9)
+    """Every tenth program is a large one, every twentieth a long one."""
+    return make(randoms.Random(f"graphc {seed}"), large=seed % 10 == 9, long=seed % 20 == 5)
 
 
 def small(seed: int) -> Program:
