@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graphc import debug
+from graphc import debug, tuning
 from graphc.canonical import Graph, rebuild_canonical
 from graphc.codegen import Rendered, render
 from graphc.config import settings
 from graphc.errors import ConfigError
-from graphc.ir.node import Node, make
+from graphc.ir.node import Node, const, const_words, make
 from graphc.ir.ops import GET
-from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Step
+from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.ir.schedule import Schedule
 from graphc.passes import GRAPH_PASSES, batch, fuse, lower, plan_memory, verify
 from graphc.passes.batch import Batch, alike, of_one_element
@@ -68,7 +68,7 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
     schedule = fuse(roots, disabled="fuse" in settings.disable)
     if show:
         debug.show_schedule(schedule)
-    lowered = lower(schedule)
+    lowered = lower(schedule, tuning.choose)
     if settings.verify:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)
@@ -125,7 +125,7 @@ def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], in
             steps.append(_library(step.node, results[step.node], memory))
             labels.append(step.node.attrs[0])
         else:
-            steps.append(_launch(step, rendered, kernels, memory))
+            steps.append(_launch(step, rendered, kernels, memory.slot_of))
             labels.append(step.members[0].kernel.name)
     outputs = tuple(memory.slot_of[r] for r in roots)
     return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(inputs)), outputs, memory.arena,
@@ -133,11 +133,25 @@ def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], in
 
 
 def _launch(step: Batch, rendered: dict[LoweredKernel, Rendered], kernels: dict[KernelSource, int],
-            memory: MemoryPlan) -> Launch:
-    members = tuple(Member(tuple(memory.slot_of[n] for n in m.nodes), rendered[m].args, rendered[m].params,
-                           m.kernel.chunks) for m in step.members)
+            slot_of: dict[Node, int]) -> Launch:
+    members = tuple(Member(tuple(slot_of[n] for n in m.nodes), rendered[m].args, rendered[m].params, m.kernel.chunks)
+                    for m in step.members)
     number = kernels.setdefault(rendered[step.members[0]].source, len(kernels))
     return Launch(number, members, max(rendered[m].scratch for m in step.members))
+
+
+def program_of_one(step: LoweredKernel, rendered: Rendered) -> Program:
+    """A program that runs a kernel by itself on arrays of the caller's. Its scalars are 1."""
+    slots = tuple(Slot("output" if b.written else "input", node.nbytes)
+                  for node, b in zip(step.nodes, step.kernel.buffers, strict=True))
+    dtypes = dict(step.kernel.params)
+    args = list(rendered.args)
+    for word, number in rendered.params:
+        args[word] = const_words(const(1, dtypes[number]))
+    alone = replace(rendered, args=tuple(args), params=())
+    launch = _launch(Batch((step,)), {step: alone}, {}, {node: k for k, node in enumerate(step.nodes)})
+    inputs, outputs = (tuple(k for k, slot in enumerate(slots) if slot.role == role) for role in ("input", "output"))
+    return Program(slots, (launch,), (rendered.source,), inputs, outputs, 0, (step.kernel.name,))
 
 
 def _library(node: Node, results: list[Node], memory: MemoryPlan) -> Library:

@@ -73,6 +73,13 @@ def _bytes(text: str) -> int:
     return int(value)
 
 
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise ValueError
+    return value
+
+
 def _path(text: str) -> Path:
     from pathlib import Path
 
@@ -160,6 +167,12 @@ VARIABLES: dict[str, Variable] = {
     "verify": Variable(
         "GRAPHC_VERIFY", _flag, lambda: False, "0 or 1",
         "Check every pass, and every result against the reference on your data; slow."),
+    "tune": Variable(
+        "GRAPHC_TUNE", _flag, lambda: False, "0 or 1",
+        "Try how else the work of new kernels can be cut, and keep what is fastest; the results stay the same."),
+    "tune_seconds": Variable(
+        "GRAPHC_TUNE_SECONDS", _seconds, lambda: 60.0, "a number of seconds above 0",
+        "How long a process may tune altogether."),
     "lazy_limit": Variable(
         "GRAPHC_LAZY_LIMIT", _integer(0), lambda: 1000, "an integer of at least 0; 0 switches the limit off",
         "Depth of recorded graph at which it is realized by itself; 0 also lifts the limits on nodes and memory."),
@@ -187,6 +200,8 @@ class Settings:
     num_threads: int
     disable: frozenset[str]
     verify: bool
+    tune: bool
+    tune_seconds: float
     lazy_limit: int
     memory_limit: int | None
     debug: int

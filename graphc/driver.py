@@ -13,7 +13,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -311,12 +311,16 @@ def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
         from graphc import debug
         debug.show_miss(key, graph, on_disk=program is not None)
     shown = observers or settings.debug > 1
-    if program is not None and not shown:
+    tune = settings.tune and not (program is not None and program.tuned)
+    if program is not None and not shown and not tune:
         return program
     from graphc.build import build
+    if tune:
+        from graphc import tuner
+        tune = tuner.tune(graph, backend)
     built = build(graph, backend.dialect)
-    if program is None:
-        program_cache.store(name, built.program)
+    if program is None or tune:
+        program_cache.store(name, replace(built.program, tuned=tune))
     if shown:
         from graphc.report import make_plan
         plan = make_plan(built, backend)

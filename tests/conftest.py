@@ -90,9 +90,9 @@ def every_pass_is_verified():
 
         return run
 
-    def lower(schedule):
+    def lower(schedule, *choose):
         verify.verify_schedule(schedule)
-        steps = lower_unchecked(schedule)
+        steps = lower_unchecked(schedule, *choose)
         verify.verify_kernels(steps)
         return steps
 

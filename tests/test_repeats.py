@@ -16,8 +16,8 @@ from graphc.canonical import canonicalize
 def lowered(monkeypatch) -> list:
     found: list = []
     lower = sys.modules["graphc.passes.lower"]      # the package has a function of that name
-    one = lower._lower_group
-    monkeypatch.setattr(lower, "_lower_group", lambda *given: found.append(given) or one(*given))
+    one = lower.lower_group
+    monkeypatch.setattr(lower, "lower_group", lambda *given: found.append(given) or one(*given))
     return found
 
 

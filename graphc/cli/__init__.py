@@ -72,6 +72,12 @@ def _profile(options: argparse.Namespace) -> int:
     return profile(options)
 
 
+def _tune(options: argparse.Namespace) -> int:
+    from graphc.cli.tune import tune
+
+    return tune(options)
+
+
 def _devices(options: argparse.Namespace) -> int:
     from graphc.cli.machine import devices
 
@@ -106,6 +112,11 @@ PROFILE_EXAMPLES = """examples:
   graphc profile script.py --top 5                    the five that take longest
   graphc profile script.py --format json              for programs
   graphc profile mypackage.model:step --repeat 20     the same function twenty times
+"""
+TUNE_EXAMPLES = """examples:
+  graphc tune script.py                               what it finds is used by every later run; results stay the same
+  graphc tune script.py --seconds 300                 at most five minutes of trying (default: GRAPHC_TUNE_SECONDS, 60)
+  graphc cache clear                                  forgets it, with everything else in the cache
 """
 DEVICES_EXAMPLES = """examples:
   graphc devices                                      backends, compiler, threads and settings of this machine
@@ -151,6 +162,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--format", choices=("table", "json"), default="table", help="a table, or JSON")
     sub.add_argument("--top", type=int, metavar="N", help="only the N kernels that take longest")
     sub.add_argument("--repeat", type=int, default=1, metavar="N", help="run the program N times (default: 1)")
+    _target(sub)
+
+    sub = command("tune", _tune, "run a program and find how its kernels are best cut on this machine", TUNE_EXAMPLES)
+    sub.add_argument("--seconds", type=float, metavar="S", help="how long to try altogether")
     _target(sub)
 
     command("devices", _devices, "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)

@@ -25,7 +25,6 @@ from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM,
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
-STRIP = 32          # elements of a strip: four vectors of 8 floats hide the latency of one another
 LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
@@ -195,7 +194,8 @@ class _Model:
         strip = self.statements(s.body, {})
         for name in names:
             del self.spell.arrays[name]
-        return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": STRIP, "strip": strip,
+        return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop,
+                "width": self.kernel.strip, "strip": strip,
                 "body": self.statements(s.body, {})}
 
     def stop(self, s: Loop) -> str:

@@ -160,6 +160,7 @@ class Kernel:
     chunk: int
     body: tuple
     unrolled: bool = False              # holds a short reduction as an expression
+    strip: int = 32                     # elements that an operation of a long formula takes before the next one does
     prologue: tuple = ()                # run once for a range of chunks, before the parallel nest
 
     @property

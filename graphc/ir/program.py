@@ -96,6 +96,7 @@ class Program:
     arena: int                  # bytes of temporaries
     # For errors: what each step computes, in words ("sum over axis 1 of (4096, 1024) float32").
     labels: tuple[str, ...] = ()
+    tuned: bool = False         # the tuner has seen all its kernels
 
     @property
     def peak_bytes(self) -> int:

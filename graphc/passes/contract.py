@@ -20,6 +20,7 @@ from graphc.ir.ops import CAST, OTHER
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes.place import place
 from graphc.passes.read import Reader
+from graphc.passes.tunable import Choices
 
 MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
@@ -35,7 +36,8 @@ def has_template(node: Node) -> bool:
     return node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
 
 
-def lower_contraction(group: Group, schedule: Schedule, name: str) -> tuple[Kernel, tuple[Node, ...]]:
+def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices
+                      ) -> tuple[Kernel, tuple[Node, ...]]:
     factors: dict[str, tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
         lowering = _Contraction(group, schedule, factors)
@@ -44,7 +46,7 @@ def lower_contraction(group: Group, schedule: Schedule, name: str) -> tuple[Kern
         if not wanted:
             break
         factors |= wanted
-    return lowering.finish(name)
+    return lowering.finish(name, choices)
 
 
 class _Contraction:
@@ -176,13 +178,13 @@ class _Contraction:
 
     # ------------------------------------------------------------------------------------------------ assembly
 
-    def finish(self, name: str) -> tuple[Kernel, tuple[Node, ...]]:
+    def finish(self, name: str, choices: Choices) -> tuple[Kernel, tuple[Node, ...]]:
         inputs = list(self.reader.buffers)
         outputs = [node for node, _, _ in self.stores]
         renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
         m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
         stacks = prod(a.extent for a in self.spaces["b"])
-        rows, columns = _block(m, n, stacks)
+        rows, columns = _block(m, n, stacks, choices.get("block_rows", ROWS), choices.get("block_columns", COLUMNS))
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
         tile = self.spaces["n"][-1]
@@ -222,10 +224,10 @@ def _contiguous(value: Node, axis: Axis) -> int:
     return count
 
 
-def _block(m: int, n: int, stacks: int) -> tuple[int, int]:
+def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tuple[int, int]:
     """How many rows and columns an iteration takes: as many as fit, but so that every thread gets as much work."""
     threads = settings.num_threads
-    down, across = -(-m // ROWS), -(-n // COLUMNS)
+    down, across = -(-m // most_rows), -(-n // most_columns)
     while stacks * down * across % threads and stacks * down * across < 4 * threads:
         if m // (down + 1) >= LEAST_ROWS and m // down * 2 >= n // across:
             down += 1

@@ -23,6 +23,7 @@ from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
+from graphc.passes.tunable import Choices, Choose, defaults
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
 COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
@@ -30,6 +31,7 @@ GATHERED = 256              # columns of a blocked map kernel: what it gathered 
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
+STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
@@ -62,9 +64,10 @@ class Stage:
     locals: list = field(default_factory=list)      # scratch that starts to live here
 
 
-def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
+def lower(schedule: Schedule, choose: Choose = defaults) -> list[LoweredKernel | LibraryCall]:
+    """`choose` gives the numbers by which a group's work is cut; see passes/tunable.py."""
     steps: list[LoweredKernel | LibraryCall] = []
-    repeats = Repeats(schedule, _lower_group)
+    repeats = Repeats(schedule, lower_group, choose)
     for group in schedule.groups:
         if group.kind == "library":
             steps.append(LibraryCall(group.anchors[0], group))
@@ -73,26 +76,26 @@ def lower(schedule: Schedule) -> list[LoweredKernel | LibraryCall]:
     return steps
 
 
-def _lower_group(group: Group, schedule: Schedule) -> LoweredKernel:
+def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKernel:
     if group.kind == "contract":
-        return LoweredKernel(*lower_contraction(group, schedule, _name(group)), group)
+        return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices), group)
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
-        lowering = _Lowering(group, schedule, factors)
+        lowering = _Lowering(group, schedule, factors, choices)
         lowering.build()
         wanted = lowering.refinements()
         if not wanted:
             break
         factors.update(wanted)
     if lowering.gathers_columns():
-        lowering = _Lowering(group, schedule, factors, blocked=True)
+        lowering = _Lowering(group, schedule, factors, choices, blocked=True)
         lowering.build()
     return lowering.finish()
 
 
 class _Lowering:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict, blocked: bool = False):
-        self.group, self.schedule, self.factors = group, schedule, factors
+    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, blocked: bool = False):
+        self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.block: Loop | None = None          # blocked: the loop over the rows of a block
         finished = group.anchors if group.kind in ("row", "column") else ()
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
@@ -119,7 +122,7 @@ class _Lowering:
             return GATHERED
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
-        return COLUMNS if self.group.kind in ("column", "scan") else None
+        return self.choices.get("columns", COLUMNS) if self.group.kind in ("column", "scan") else None
 
     # ------------------------------------------------------------------------------------------------ spaces
 
@@ -394,12 +397,16 @@ class _Lowering:
         if self.tiled and self.width is None:
             chunk, row = max(MAP_CHUNK, min(LONG_CHUNK, total // 8)), self.axes[-1].extent
             return chunk // row * row if row <= chunk else chunk    # whole rows
-        if self.width == COLUMNS:       # a column's result does not depend on the tile: one for each thread
-            return max(64, min(COLUMNS, -(-total // settings.num_threads)))
+        if self.width == self.choices.get("columns", COLUMNS):      # no result depends on the tile: one for each thread
+            return max(64, min(self.width, -(-total // settings.num_threads)))
         if self.tiled:
             return self.width
         work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
+
+    def _chosen_chunk(self) -> int:
+        power = self.choices.get("chunk", 0)
+        return max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
 
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
@@ -420,7 +427,8 @@ class _Lowering:
             buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
-            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chunk(),
+            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(),
+            strip=self.choices.get("strip", STRIP),
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)

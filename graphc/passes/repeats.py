@@ -7,19 +7,20 @@ from dataclasses import replace
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER, OTHER, PARAM
 from graphc.ir.schedule import Group, Schedule
+from graphc.passes.tunable import Choose
 
 
 class Repeats:
     """Lowers each group unless an equal one was lowered before: then its kernel serves, with this group's nodes."""
 
-    def __init__(self, schedule: Schedule, lower: Callable):
-        self.schedule, self._lower = schedule, lower
+    def __init__(self, schedule: Schedule, lower: Callable, choose: Choose):
+        self.schedule, self._lower, self._choose = schedule, lower, choose
         self._known: dict[tuple, tuple] = {}    # form -> (what it was lowered to, its nodes)
 
     def lower(self, group: Group):
-        form, nodes = _form(group, self.schedule)
+        form, nodes = form_of(group, self.schedule)
         if form not in self._known:
-            self._known[form] = self._lower(group, self.schedule), nodes
+            self._known[form] = self._lower(group, self.schedule, self._choose(group, nodes)), nodes
             return self._known[form][0]
         step, others = self._known[form]
         mine = dict(zip(others, nodes, strict=True))
@@ -31,7 +32,7 @@ class Repeats:
                        base=None if step.base is None else mine[step.base])
 
 
-def _form(group: Group, schedule: Schedule) -> tuple[tuple, list[Node]]:
+def form_of(group: Group, schedule: Schedule) -> tuple[tuple, list[Node]]:
     """All that lowering looks at, with nodes as numbers; and the nodes."""
     own = set(group.outputs)
     stored = schedule.stored
