@@ -18,7 +18,7 @@ from graphc import driver
 from graphc.config import settings
 from graphc.errors import TracerError
 from graphc.ir.node import Node, const_value, topological
-from graphc.ir.ops import CONST, GET
+from graphc.ir.ops import CONST, GET, M2
 from graphc.jitted import jit
 from graphc.tolerances import equal_bits, mismatch, words
 
@@ -46,6 +46,13 @@ def unfused(program: Program) -> list[np.ndarray]:
 
 def unsimplified(program: Program) -> list[np.ndarray]:
     with settings.override(disable="simplify"):
+        return at_once(program)
+
+
+def unsplit(program: Program) -> list[np.ndarray]:
+    """Long reductions in one kernel: a block is a whole subtree. (Only deviations are taken otherwise when split.)"""
+    nodes = topological([t.node for t in program.results()])
+    with settings.override(disable="" if any(n.op is M2 for n in nodes) else "split"):
         return at_once(program)
 
 
@@ -109,8 +116,9 @@ def jitted(program: Program) -> list[np.ndarray]:
 
 
 WAYS: dict[str, Callable[[Program], list[np.ndarray]]] = {
-    "at once, 1 thread": with_threads(1), "at once, 3 threads": with_threads(3), "every node": every_node,
-    "unfused": unfused, "unsimplified": unsimplified, "one by one": one_by_one, "under jit": jitted,
+    "at once, 1 thread": with_threads(1), "at once, 2 threads": with_threads(2), "at once, 3 threads": with_threads(3),
+    "every node": every_node, "unfused": unfused, "unsimplified": unsimplified, "unsplit": unsplit,
+    "one by one": one_by_one, "under jit": jitted,
 }  # fmt: skip
 Chosen = AbstractContextManager      # of a backend
 OPTIMISED = 2       # of so many programs one is compiled as users get it as well
