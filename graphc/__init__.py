@@ -64,6 +64,7 @@ _LAZY = {
         "backward grad jvp no_grad stop_gradient value_and_grad vjp zero_grad".split(), "graphc.autodiff"),
     **dict.fromkeys("spec estimate_memory MemoryEstimate".split(), "graphc.estimate"),
     **dict.fromkeys("checkpoint custom_vjp".split(), "graphc.custom_gradients"),
+    "vmap": "graphc.batching",
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),

@@ -1,0 +1,83 @@
+"""vmap(f) over a batch is f for each example, for everything that has a gradient test."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_gradients import CASES
+
+import graphc as gc
+from graphc.batching import BatchingError
+from graphc.errors import ShapeError, TracerError
+
+NEEDS_VALUES = {"gather mask"}      # boolean masks that are constants still count their elements
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    with gc.backend("reference"):
+        yield
+
+
+def listed(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in NEEDS_VALUES])
+def test_vmap_is_the_function_for_each_example(name):
+    f, *arrays = CASES[name]
+    scales = (1.0, 0.9, 1.05)
+    batches = [np.stack([a * k for k in scales]) for a in arrays]
+    found = listed(gc.vmap(f)(*map(gc.asarray, batches)))
+    for i, y in enumerate(found):
+        expected = np.stack([listed(f(*(gc.asarray(b[k]) for b in batches)))[i].numpy() for k in range(3)])
+        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_axes_and_shared_arguments():
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(4.0)
+    f = gc.vmap(lambda x, y: x * y, in_axes=(1, 0), out_axes=1)
+    np.testing.assert_array_equal(f(gc.asarray(a), gc.asarray(b)).numpy(), a * b)
+    shared = gc.vmap(lambda x, y: (x @ y, y.sum()), in_axes=(0, None))(gc.asarray(a), gc.asarray(b))
+    np.testing.assert_array_equal(shared[0].numpy(), a @ b)
+    np.testing.assert_array_equal(shared[1].numpy(), [6.0] * 3)
+    tree = gc.vmap(lambda d: {"sum": d["a"].sum() + d["b"]})({"a": gc.asarray(a), "b": gc.asarray([1.0, 2.0, 3.0])})
+    np.testing.assert_array_equal(tree["sum"].numpy(), a.sum(1) + [1, 2, 3])
+
+
+def test_indices_that_differ_by_example():
+    x, i = np.random.default_rng(0).normal(size=(3, 5, 4, 2)), np.random.default_rng(1).integers(0, 4, (3, 2, 3))
+    for own in (False, True):
+        f = gc.vmap(lambda x, i: gc.take(x, i, axis=1), in_axes=(0 if own else None, 0))
+        found = f(gc.asarray(x if own else x[0]), gc.asarray(i)).numpy()
+        expected = np.stack([np.take(x[k if own else 0], i[k], axis=1) for k in range(3)])
+        np.testing.assert_array_equal(found, expected)
+    base, at, v = np.zeros((3, 4)), np.array([[0, 0], [1, 3], [2, 2]]), np.ones((3, 2))
+    found = gc.vmap(lambda b, i, v: b.at[i].add(v))(gc.asarray(base), gc.asarray(at), gc.asarray(v)).numpy()
+    np.testing.assert_array_equal(found, [[2, 0, 0, 0], [0, 1, 0, 1], [0, 0, 2, 0]])
+
+
+def test_together_with_gradients_and_itself():
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    w = gc.asarray(np.random.default_rng(1).normal(size=3))
+    per_example = gc.vmap(gc.grad(lambda w, x: gc.tanh(w @ x)), in_axes=(None, 0))(w, gc.asarray(x)).numpy()
+    np.testing.assert_allclose(per_example, (1 - np.tanh(x @ w.numpy())[:, None] ** 2) * x)
+    total = gc.grad(lambda w: gc.vmap(lambda x: gc.tanh(w @ x))(gc.asarray(x)).sum())(w).numpy()
+    np.testing.assert_allclose(total, per_example.sum(0))
+    table = gc.vmap(gc.vmap(lambda a, b: a * b, in_axes=(None, 0)), in_axes=(0, None))(w, w).numpy()
+    np.testing.assert_array_equal(table, np.outer(w.numpy(), w.numpy()))
+    hessian = gc.vmap(lambda v: gc.jvp(gc.grad(lambda x: (x ** 3).sum()), (w,), (v,))[1])(gc.eye(3)).numpy()
+    np.testing.assert_allclose(hessian, np.diag(6 * w.numpy()))
+
+
+def test_errors():
+    x = gc.ones((3, 2))
+    with pytest.raises(ShapeError, match=r"sizes \[2, 3\]"):
+        gc.vmap(lambda a, b: a + b, in_axes=(0, 1))(x, x)
+    with pytest.raises(ShapeError, match="no argument has a batch axis"):
+        gc.vmap(lambda a: a, in_axes=None)(x)
+    with pytest.raises(ShapeError, match="1 entries for 2"):
+        gc.vmap(lambda a, b: a, in_axes=(0,))(x, x)
+    with pytest.raises(TracerError):
+        gc.vmap(lambda a: a if a.sum() > 0 else -a)(x)
+    with pytest.raises(BatchingError, match="searchsorted"):
+        gc.vmap(lambda a: gc.searchsorted(gc.arange(3.0), a))(x)
