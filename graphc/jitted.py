@@ -24,6 +24,7 @@ from graphc.pytree import LEAF, flatten, rebuild
 from graphc.replay import FACTS, Replay, record, spec_of
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current
+from graphc.written_out import MISS, written_out
 
 VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
 SIGNATURES = 1024   # of one function; the oldest goes first
@@ -89,17 +90,22 @@ class Jitted:
         self._donated = _places_and_names(f, donate_argnums, (), "donate_argnums")
         self._plain = not (self._static or self._donated or check)
         self._replays: dict[tuple, list[Replay]] = {}
+        self._fast: Callable = _never           # of the replay that ran last
 
     def __get__(self, instance, owner=None):
         """As a method: the instance is the first argument, so that it has to be a module or static."""
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
+        if not kwargs:
+            result = self._fast(args)
+            if result is not MISS:
+                return result
         if current() is not None:
             return self._f(*args, **kwargs)     # it becomes part of what is being traced
         if self._plain and not kwargs:
-            # The common call, as lean as it can be: tensors in memory, and numbers. What holds on to a node keeps other
-            # threads from writing to its memory in place; they look, under the lock, whether anybody does.
+            # Tensors in memory, and numbers. What holds on to a node keeps other threads from writing to its memory in
+            # place; they look, under the lock, whether anybody does.
             key: list = [driver._current, settings.disable, dt._default_float]
             handles: list[Tensor] = []
             nodes: list[Node] = []
@@ -121,7 +127,7 @@ class Jitted:
                     else:
                         break
                 else:
-                    node = None
+                    node, count = None, len(nodes)
                     for replay in self._replays.get(tuple(key), ()):
                         if replay.accepts(handles, nodes):
                             if replay.inline or not replay.in_place:
@@ -130,7 +136,12 @@ class Jitted:
                     else:
                         replay = None
             if replay is not None:
-                return self._f(*args) if replay.inline else replay.run(handles, nodes, numbers)
+                if replay.inline:
+                    return self._f(*args)
+                if replay.fast is None:
+                    replay.fast = written_out(replay, [arg.__class__ for arg in args], nodes[:count], key[:3]) or _never
+                self._fast = replay.fast
+                return replay.run(handles, nodes, numbers)
         call = self._read(args, kwargs)
         if call.has_history and not history.paused:
             return self._f(*args, **kwargs)     # a gradient will ask how the results were made
@@ -193,6 +204,10 @@ class Jitted:
             if before != now:
                 raise JitError(f"{self.__qualname__} does not do what it did when it was traced: its {what} differ",
                                op="jit", fix="pass what changes as an argument, or keep it in a tensor")
+
+
+def _never(args: tuple):
+    return MISS
 
 
 def _places_and_names(f: Callable, places, names, what: str) -> frozenset:

@@ -143,6 +143,7 @@ class Replay:
     """
 
     def __init__(self, recorded: Recorded, call: Call):
+        self.fast: Callable | None = None       # the common call; see graphc/written_out.py
         self.closed, self.structure = recorded.closed, recorded.structure
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
         driver.realize([handle.node for handle in self.closed], "jit")

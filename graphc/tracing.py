@@ -45,12 +45,12 @@ class _State(threading.local):
 
 _state = _State()
 _lock = threading.Lock()
-_watchers = 0                       # threads that trace
+watchers = 0                       # threads that trace
 
 
 def current() -> Trace | None:
     """The trace of this thread, if it is recording a jitted function."""
-    return _state.trace if _watchers else None
+    return _state.trace if watchers else None
 
 
 # ------------------------------------------------------------------------------------------------------------ scalars
@@ -344,10 +344,10 @@ def _show(slots: dict) -> None:
 @contextmanager
 def recording(trace: Trace) -> Iterator[None]:
     """What this thread does with tensors in the block goes into the trace."""
-    global _watchers
+    global watchers
     with _lock:
-        _watchers += 1
-        if _watchers == 1:
+        watchers += 1
+        if watchers == 1:
             _show(_watched)
     _state.trace = trace
     try:
@@ -355,17 +355,17 @@ def recording(trace: Trace) -> Iterator[None]:
     finally:
         _state.trace = None
         with _lock:
-            _watchers -= 1
-            if not _watchers:
+            watchers -= 1
+            if not watchers:
                 _show(_slots)
 
 
 def _after_fork() -> None:
     """In the child no other thread traces."""
-    global _lock, _watchers
+    global _lock, watchers
     _lock = threading.Lock()
-    _watchers = int(_state.trace is not None)
-    if not _watchers:
+    watchers = int(_state.trace is not None)
+    if not watchers:
         _show(_slots)
 
 

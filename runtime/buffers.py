@@ -26,6 +26,7 @@ SLAB = 1 << 20  # memory comes from the system in pieces of at least this size; 
 HUGE_PAGE = 1 << 21
 CHECK_EVERY = 64 << 20  # the system is asked for its free memory once per so many new bytes
 MOST_LISTS = 1 << 14
+_blank = object.__new__
 
 
 class Block:
@@ -100,13 +101,6 @@ class PooledBuffer(Buffer):
 
     __slots__ = ("_pool",)
 
-    def __init__(self, address: int, nbytes: int, owner: Block, lender: Pool):
-        self.address = address
-        self.nbytes = nbytes
-        self.owner = owner
-        self.exports = 0
-        self._pool = lender
-
     def __del__(self) -> None:
         # The garbage collector may call this inside any allocation of this thread: it must not take a lock.
         block = self.owner
@@ -172,7 +166,9 @@ class Pool:
         used = self.in_use = self.in_use + nbytes
         if used > self.high_water:
             self.high_water = used
-        buffer = PooledBuffer(block.address, nbytes, block, self)
+        buffer = _blank(PooledBuffer)   # as PooledBuffer(...), without its call
+        buffer.address, buffer.nbytes, buffer.owner, buffer.exports = block.address, nbytes, block, 0
+        buffer._pool = self
         if settings.memory_limit is not None and used > settings.memory_limit:
             raise _over_limit(nbytes, used - nbytes)  # the buffer goes back as the error leaves
         return buffer

@@ -6,7 +6,9 @@ import math
 import struct
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,25 @@ from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
 
+_nbytes, _address = attrgetter("nbytes"), attrgetter("address")
+
 COPY_CHUNK = 262144  # bytes; run.c has the same number
 OFFSET_SHIFT = 24  # run.c has the same number
 MEMBER_SHIFT = 32  # where the member stands in what run.c tells of a bad index
 BIG = 64 << 20  # a run that allocates more asks first whether it fits
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """What a caller needs who has checked the inputs and packs the words itself: those of Layout."""
+
+    run: Any                    # (image, words, threads) -> 0, 1 + the position of a bad index, or less than 0
+    fail: Any                   # (what run returned, 0): raises
+    image: Any
+    output_bytes: tuple[int, ...]
+    arena: int
+    params: int
+    launches: int
 
 
 class CpuExecutable:
@@ -34,7 +51,9 @@ class CpuExecutable:
         self._run = lib.run
         self._layout = layout = Layout(program)
         self._pack = struct.Struct(f"{1 + layout.outside + layout.params}q").pack
-        self._input_bytes = [program.slots[slot].nbytes for slot in program.inputs]
+        self._params = layout.params
+        self._has_arena = bool(program.arena)
+        self._input_bytes = tuple([program.slots[slot].nbytes for slot in program.inputs])
         self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
         self._aliases = [_alias_position(program, slot) for slot in layout.outputs]
         self._launches = sum(not isinstance(step, Copy) for step in program.steps)
@@ -49,6 +68,10 @@ class CpuExecutable:
         self._image = only.image if isinstance(only, NativeSegment) else None
         self._listen(lib)
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
+        self.direct = None
+        if self._image is not None and self._plain and not self._big:
+            self.direct = Direct(self._run, self._fail, self._image, tuple(self._output_bytes), program.arena,
+                                 layout.params, self._launches)
 
     def _listen(self, lib: native.Native) -> None:
         """Tell the profiler, if there is one, where the steps of this program lie."""
@@ -58,32 +81,35 @@ class CpuExecutable:
                 profiler.current.add(self.program, segment.first, addresses, segment)
 
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
-        """See runtime.backend.Executable."""
-        if len(inputs) != len(self._input_bytes):
-            raise ValueError(f"the program takes {len(self._input_bytes)} inputs, not {len(inputs)}")
-        for buffer, nbytes in zip(inputs, self._input_bytes):  # noqa: B905 (equal lengths, and hot)
-            if buffer.nbytes < nbytes:
-                raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
-        if len(params) != self._layout.params:
+        """See runtime.backend.Executable. Written without Python frames where it can be: small programs wait for it."""
+        if tuple(map(_nbytes, inputs)) != self._input_bytes:
+            self._check_inputs(inputs)
+        if len(params) != self._params:
             params = self._needed(params)
         if self._big:
             pool.require(self.program.peak_bytes)
         allocate = pool.allocate
-        if donate:
-            outputs = self._outputs_with(inputs, donate)
-        else:
-            outputs = [allocate(nbytes) for nbytes in self._output_bytes]
-        arena = allocate(self.program.arena) if self.program.arena else None
-        outside = [*inputs, *outputs]
-        words = self._pack(arena.address if arena else 0, *[buffer.address for buffer in outside], *params)
+        outputs = self._outputs_with(inputs, donate) if donate else list(map(allocate, self._output_bytes))
+        arena = allocate(self.program.arena) if self._has_arena else None
+        words = self._pack(arena.address if arena else 0, *map(_address, inputs), *map(_address, outputs), *params)
         counters.launches += self._launches
         if self._image is not None:
             result = self._run(self._image, words, settings.num_threads)
             if result:
                 self._fail(result, 0)
         else:
-            self._run_segments(words, outside, arena)
-        return outputs if self._plain else [outside[position] for position in self._layout.results]
+            self._run_segments(words, [*inputs, *outputs], arena)
+        if self._plain:
+            return outputs
+        outside = [*inputs, *outputs]
+        return [outside[position] for position in self._layout.results]
+
+    def _check_inputs(self, inputs: Sequence[Buffer]) -> None:
+        if len(inputs) != len(self._input_bytes):
+            raise ValueError(f"the program takes {len(self._input_bytes)} inputs, not {len(inputs)}")
+        for buffer, nbytes in zip(inputs, self._input_bytes, strict=True):
+            if buffer.nbytes < nbytes:
+                raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
 
     def _run_segments(self, words: bytes, outside: list[Buffer], arena: Buffer | None) -> None:
         for segment in self._segments:

@@ -14,6 +14,7 @@ from together import Together
 import graphc as gc
 from graphc import driver
 from graphc.errors import IndexOutOfRange, JitError, TracerError
+from graphc.written_out import MISS
 
 
 def a_tensor(n: int = 6, dtype: str = "float32", seed: int = 0) -> gc.Tensor:
@@ -359,3 +360,31 @@ def test_observers_see_jitted_kernels(compiled):
     finally:
         driver.observers.remove(plans.append)
     assert [len(plan.kernels) for plan in plans] == [1]
+
+
+def test_the_common_call_is_written_out(compiled):
+    """Its checks are those of the signature: whatever changes is seen, and the call then goes the long way."""
+    closed = a_tensor(seed=5)
+
+    def plain(x, y, k, n):
+        return x * k + closed, y - n
+
+    f = gc.jit(plain)
+    x, y = a_tensor(), a_tensor(seed=1)
+    f(x, y, 2.5, 3), f(x, y, 2.5, 3)
+    assert f._fast((x, y, 2.5, 3)) is not MISS and traces(f) == 1
+    before = gc.counters()
+    f(x, y, 0.5, 4)
+    done = gc.counters() - before
+    assert (done.launches, done.program_hits, done.program_misses, done.compiles) == (1, 0, 0, 0)
+    missed = [(x, y, 2.5), (x, y, 1, 3), (x, y, 2.5, True), (x, 1.0, 2.5, 3), (x + 1, y, 2.5, 3), (x, y, 1e300, 3),
+              (x.astype("float64"), y, 2.5, 3), (x, a_tensor(3), 2.5, 3), (x, gc.asarray(1.0), 2.5, 3)]
+    assert all(f._fast(args) is MISS for args in missed)
+    for args in ((x, y, 2.5, 3), *missed[3:]):
+        for _ in range(2):
+            for got, want in zip(f(*args), plain(*args), strict=True):
+                assert got.dtype is want.dtype and equal_bits(got.numpy(), want.numpy())
+    f(x, y, 2.5, 3)
+    closed += 1
+    assert f._fast((x, y, 2.5, 3)) is MISS      # it waits to be computed
+    assert equal_bits(f(x, y, 2.5, 3)[0].numpy(), plain(x, y, 2.5, 3)[0].numpy())

@@ -56,6 +56,9 @@ class Node:
             self.op, self.srcs, self.attrs = BUFFER, (), ()
 
 
+_blank = object.__new__
+
+
 class _Entry(weakref.ref):
     """A weak reference that knows its key, so that a dead node can be taken out of the table."""
 
@@ -113,8 +116,9 @@ def _new(op, dtype, shape, srcs, attrs, device, site) -> Node:
 
 def buffer(dtype: DType, shape: tuple[int, ...], value: object, device: str, site: object = None) -> Node:
     """A leaf over memory that exists. Never interned: two leaves are two things even when they look alike."""
-    node = _new(BUFFER, dtype, shape, (), (), device, site)
-    node.value = value
+    node = _blank(Node)     # as `_new`, without its call and its loop
+    node.op, node.dtype, node.shape, node.srcs, node.attrs = BUFFER, dtype, shape, (), ()
+    node.device, node.value, node.site, node.depth, node.tracked = device, value, site, 0, 0
     return node
 
 

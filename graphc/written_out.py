@@ -1,0 +1,133 @@
+"""The common call of a jitted function, written out as Python without loops and inner calls.
+
+Tensors and numbers by position, results that are fresh tensors: for these a call is a few comparisons and the call of
+the native library, and what costs is Python's own frames and loops. So for each such Replay a function is written and
+compiled, as the standard library does for namedtuples. It returns MISS where anything is not as it was: then the way of
+graphc/jitted.py is gone, which also tells what is wrong with an index: a call without side effects may be made again.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import graphc.tracing as tracing
+from graphc import driver
+from graphc.config import settings
+from graphc.ir import dtype as dt
+from graphc.ir.node import Node, buffer
+from graphc.pytree import LEAF
+from graphc.runtime.buffers import pool
+from graphc.runtime.counters import counters
+from graphc.tensor import Tensor
+
+if TYPE_CHECKING:
+    from graphc.replay import Replay
+
+MISS = object()
+_FORMATS = {dt.float32: "f4x", dt.float64: "d", dt.int64: "q", dt.uint64: "Q"}     # how struct packs a number
+_TREES = {tuple: "({},)", list: "[{}]"}
+
+
+def written_out(replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple) -> Callable | None:
+    """A function of the arguments of a call, as a tuple; None where the replay is not of the common kind.
+
+    kinds: Tensor, float or int for each argument. nodes: those of the call. surroundings: as in the key.
+    """
+    direct = getattr(getattr(replay.entry, "executable", None), "direct", None)
+    if direct is None or replay.structure != LEAF and (
+            replay.structure[0] not in _TREES or any(part != LEAF for part in replay.structure[2])):
+        return None
+    plain = not (replay.writes or replay.lost or replay.donated or replay.fills or replay.looked or replay.scalars)
+    fresh = [kind == "tensor" and place < len(replay.made) for kind, place in replay.results]
+    if not (plain and all(fresh)) or replay.pattern is not None or replay.no_grad is not None:
+        return None
+    if any(entry[0] != "argument" for entry in replay.tape) or any(
+            source.position is None or source.dtype not in _FORMATS for _, source in replay.patches):
+        return None
+    if any(node.tracked or node.value is None for node in (*nodes, *(handle.node for handle in replay.closed))):
+        return None
+    return _Writer(replay, kinds, [*nodes, *(handle.node for handle in replay.closed)], surroundings, direct).function()
+
+
+class _Writer:
+    def __init__(self, replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple, direct):
+        self.replay, self.kinds, self.nodes, self.surroundings, self.direct = replay, kinds, nodes, surroundings, direct
+        self.names = {"Tensor": Tensor, "MISS": MISS, "tracing": tracing, "driver": driver, "settings": settings,
+                      "dt": dt, "counters": counters, "allocate": pool.allocate, "blank": object.__new__,
+                      "leaf": buffer, "run": direct.run, "fail": direct.fail, "image": direct.image,
+                      "device": replay.device,
+                      "errors": (struct.error, OverflowError)}
+
+    def name(self, prefix: str, value) -> str:
+        """A value under a name of its own."""
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def function(self) -> Callable:
+        body = [*self.arguments(), *self.guards(), *self.call(), *self.results()]
+        exec("def fast(args):\n" + "".join(f"    {line}\n" for line in body), self.names)
+        return self.names["fast"]
+
+    def arguments(self) -> list[str]:
+        """Take the arguments, and hold on to the nodes under the lock; see Jitted.__call__."""
+        args = [f"a{k}" for k in range(len(self.kinds))]
+        lines = [f"if len(args) != {len(args)} or tracing.watchers: return MISS"]
+        if args:
+            lines += [f"{', '.join(args)}, = args"]
+        for arg, kind in zip(args, self.kinds, strict=True):
+            lines += [f"if {arg}.__class__ is not {self.name('kind', kind)}: return MISS"]
+        tensors = [arg for arg, kind in zip(args, self.kinds, strict=True) if kind is Tensor]
+        self.numbers = [arg for arg, kind in zip(args, self.kinds, strict=True) if kind is not Tensor]
+        tensors += [self.name("closed", handle) for handle in self.replay.closed]
+        if tensors:
+            lines += ["with driver.lock:", *(f"    n{k} = {tensor}.node" for k, tensor in enumerate(tensors))]
+        return lines
+
+    def guards(self) -> list[str]:
+        current, disable, default = (self.name("was", value) for value in self.surroundings)
+        lines = [f"if driver._current is not {current} or settings.disable is not {disable} or settings.verify or "
+                 f"dt._default_float is not {default}: return MISS"]
+        for k, node in enumerate(self.nodes):
+            dtype, shape = self.name("dtype", node.dtype), self.name("shape", node.shape)
+            device = self.name("device", node.device)
+            lines += [f"v{k} = n{k}.value",
+                      f"if v{k} is None or n{k}.dtype is not {dtype} or n{k}.shape != {shape} or n{k}.tracked or "
+                      f"n{k}.device != {device}: return MISS"]
+        return lines
+
+    def call(self) -> list[str]:
+        direct, replay = self.direct, self.replay
+        lines = [f"o{k} = allocate({nbytes})" for k, nbytes in enumerate(direct.output_bytes)]
+        words = ["0"]
+        if direct.arena:
+            lines += [f"arena = allocate({direct.arena})"]
+            words = ["arena.address"]
+        for place in replay.inputs:
+            words += [f"v{place}.address" if place < len(self.nodes)
+                      else repr(replay.extras[place - len(self.nodes)].value.address)]
+        words += [f"o{k}.address" for k in range(len(direct.output_bytes))]
+        formats = ["q"] * len(words)
+        patched = dict(replay.patches)
+        for word, value in enumerate(replay.words[:direct.params]):
+            if word in patched:
+                formats.append(_FORMATS[patched[word].dtype])
+                words.append(self.numbers[replay.tape[patched[word].position][1]])
+            else:
+                formats.append("q")
+                words.append(repr(value))
+        pack = self.name("pack", struct.Struct("<" + "".join(formats)).pack)
+        lines += ["try:", f"    words = {pack}({', '.join(words)})", "except errors:", "    return MISS",
+                  "failed = run(image, words, settings.num_threads)", "if failed:",
+                  "    if failed < 0: fail(failed, 0)", "    return MISS", f"counters.launches += {direct.launches}"]
+        return lines
+
+    def results(self) -> list[str]:
+        lines = []
+        for k, (_, root) in enumerate(self.replay.results):
+            dtype, shape, site = (self.name("made", value) for value in self.replay.made[root])
+            lines += [f"t{k} = blank(Tensor)", f"t{k}.node = leaf({dtype}, {shape}, o{root}, device, {site})"]
+        picked = ", ".join(f"t{k}" for k in self.replay.picks)
+        tree = "{}" if self.replay.structure == LEAF else _TREES[self.replay.structure[0]]
+        return [*lines, f"return {tree.format(picked) if picked else '()'}"]
