@@ -377,7 +377,7 @@ def test_the_common_call_is_written_out(compiled):
     f(x, y, 0.5, 4)
     done = gc.counters() - before
     assert (done.launches, done.program_hits, done.program_misses, done.compiles) == (1, 0, 0, 0)
-    missed = [(x, y, 2.5), (x, y, 1, 3), (x, y, 2.5, True), (x, 1.0, 2.5, 3), (x + 1, y, 2.5, 3), (x, y, 1e300, 3),
+    missed = [(x, y, 2.5), (x, 1.0, 2.5, 3), (x, y, 2.5, True), (x, y, 1, 3), (x + 1, y, 2.5, 3), (x, y, 1e300, 3),
               (x.astype("float64"), y, 2.5, 3), (x, a_tensor(3), 2.5, 3), (x, gc.asarray(1.0), 2.5, 3)]
     assert all(f._fast(args) is MISS for args in missed)
     for args in ((x, y, 2.5, 3), *missed[3:]):
