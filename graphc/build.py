@@ -77,7 +77,10 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
     steps = batch(lowered, {step: r.source for step, r in drafts.items()}, of_one_element(drafts), roots)
     if settings.verify:
         verify.verify_batches(steps)
-    return Planned(roots, leaves, schedule, results, drafts, plan_memory(steps, roots, leaves, results))
+    memory = plan_memory(steps, roots, leaves, results)
+    if settings.verify:
+        verify.verify_kernels(m for step in memory.steps if isinstance(step, Batch) for m in step.members)
+    return Planned(roots, leaves, schedule, results, drafts, memory)
 
 
 def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:

@@ -17,7 +17,9 @@ from graphc.ir.node import buffer as leaf
 from graphc.ir.ops import ADD
 from graphc.ir.node import make
 from graphc.passes.inplace import in_place
+from graphc.kernel_interpreter import KernelFault, Memory, run_kernel
 from graphc.passes.order import least_memory, peak
+from graphc.passes.verify import VerifyError, verify_kernel
 from graphc.runtime.buffers import pool
 
 
@@ -209,3 +211,26 @@ def test_a_loop_that_the_place_does_not_mention_forbids_sharing():
     assert shares(Loop(WITHIN, "serial", (Store(1, PLACE, x(PLACE)),)), tiled=False, size=24)
     assert not shares(Loop(WITHIN, "serial", (Store(1, AT, x(AT)),)), tiled=False)
     assert not shares(Store(1, ROW, x(ROW)), tiled=False, parallel=(ALONG, WITHIN))
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "5"])
+def test_the_interpreter_finds_a_kernel_that_must_not_share(order: str):
+    def run(index) -> np.ndarray:
+        same = KernelBuffer("y0", dt.float32, 6, False, same=1)
+        body = (Loop(ALONG, "vector", (Store(1, AT, x(index)),)),)
+        shared = Memory.given(np.arange(6, dtype=np.float32))
+        run_kernel(Kernel("probe", (same, KernelBuffer("y0", dt.float32, 6, True)), (), (ALONG,), True, None, 2, body),
+                   [shared, shared], {}, order)
+        return shared.array
+    assert run(AT).tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(KernelFault, match="writes"):
+        run(ix.shift(ix.mul(AT, -1), 5))
+
+
+def test_the_verifier_finds_buffers_that_cannot_be_one(settings):
+    nodes = tuple(leaf(dt.float32, (6,), None, "cpu") for _ in range(2))
+    body = (Loop(ALONG, "vector", (Store(1, AT, x(AT)),)),)
+    for x0 in (KernelBuffer("x0", dt.float32, 6, False, same=1), KernelBuffer("y0", dt.float32, 6, False, same=0)):
+        kernel = Kernel("probe", (x0, KernelBuffer("y0", dt.float32, 6, True)), (), (ALONG,), True, None, 2, body)
+        with pytest.raises(VerifyError, match="cannot lie in"):
+            verify_kernel(kernel, nodes)

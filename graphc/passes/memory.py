@@ -118,13 +118,14 @@ def _in_place(step: Batch, dies: Callable[[Node], bool]) -> tuple[Batch, dict[No
 
 
 def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
+    touched = [(_written(step, results), _read(step)) for step in steps]
     lives: dict[Node, list[int]] = {}       # first and last step
-    for k, step in enumerate(steps):
-        for node in [*_written(step, results), *_read(step)]:
+    for k, (written, read) in enumerate(touched):
+        for node in (*written, *read):
             lives.setdefault(owner(node), [k, k])[1] = k
     slots: list[Slot] = [Slot("input", leaf.nbytes) for leaf in leaves]
     slot_of: dict[Node, int] = {leaf: k for k, leaf in enumerate(leaves)}
-    takes_over = _updated_leaves(steps, results, owner)
+    takes_over = _updated_leaves(steps, [read for _, read in touched], owner)
     hosts: list[_Region] = []
     for root in dict.fromkeys(owner(r) for r in roots):
         if root not in slot_of:
@@ -139,23 +140,27 @@ def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
         slot_of[node] = len(slots)
         host, offset = places[node]
         slots.append(Slot("temp", node.nbytes, offset, host=host))
-    for step in steps:
-        for node in [*_written(step, results), *_read(step)]:
+    for written, read in touched:
+        for node in (*written, *read):
             slot_of[node] = slot_of[owner(node)]
     for root in roots:
         slot_of[root] = slot_of[owner(root)]
     return MemoryPlan(tuple(slots), slot_of, tuple(steps), arena)
 
 
-def _updated_leaves(steps, results, owner) -> dict[Node, Node]:
+def _updated_leaves(steps, reads: list[list[Node]], owner) -> dict[Node, Node]:
     """Results that begin as a copy of a leaf which nothing reads afterwards: if the caller donates the leaf, they take
     over its memory and the copy is nothing."""
+    readers: dict[Node, list[int]] = {}
+    for k, nodes in enumerate(reads):
+        for node in nodes:
+            readers.setdefault(node, []).append(k)
     found: dict[Node, Node] = {}
     for k, step in enumerate(steps):
         if isinstance(step, CopyNode) and step.source.op is BUFFER:
-            later = [n for s in steps[k + 1:] for n in _read(s)]
+            later = sum(j > k for j in readers[step.source])
             in_kernel = step.source in _update(steps[k + 1]).nodes
-            base_only = later.count(step.source) == 1 and not in_kernel     # the update names its base once
+            base_only = later == 1 and not in_kernel     # the update names its base once
             if base_only and step.source not in found.values():
                 found[owner(step.target)] = step.source
     return found

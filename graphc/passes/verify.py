@@ -197,6 +197,11 @@ def verify_kernel(kernel: Kernel, nodes: tuple[Node, ...]) -> None:
     for buffer, node in zip(kernel.buffers, nodes, strict=True):
         _require(buffer.dtype is node.dtype and buffer.size == node.size, f"lower ({kernel.name})",
                  f"buffer {buffer} is not {node}")
+        if buffer.same is not None:
+            over = kernel.buffers[buffer.same]
+            _require(over.written and not buffer.written and (over.name, over.dtype, over.size)
+                     == (buffer.name, buffer.dtype, buffer.size), f"memory ({kernel.name})",
+                     f"{buffer} cannot lie in {over}")
     checker = _KernelChecker(kernel)
     checker.body(kernel.prologue, {}, set())
     fixed = kernel.parallel[:-1] if kernel.tiled else kernel.parallel      # the body loops over the last of a tiled one
