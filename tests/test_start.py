@@ -70,12 +70,16 @@ def test_a_cold_process_starts_the_compiler_five_times_and_a_warm_one_never(run,
 def test_the_native_library_is_begun_before_the_kernel_is_rendered(run, logging_compiler):
     path, log = logging_compiler
     watched = f"""
+import time
 from graphc.runtime import backend
 def work():
     import graphc.codegen.loops_c as loops_c
     render = loops_c.render
     def watching(*arguments):
-        print("runtime/native" in open({str(log)!r}).read())
+        until = time.monotonic() + 30       # rendering waits for it: it must have been begun before
+        while not (begun := "runtime/native" in open({str(log)!r}).read()) and time.monotonic() < until:
+            time.sleep(0.01)
+        print(begun)
         return render(*arguments)
     loops_c.render = watching
 import graphc.driver
