@@ -91,6 +91,30 @@ def test_row_sums_keep_their_partial_results_in_registers(assembly):
     assert count(text, r"vaddps\s+[^,]*\(%r\w+", WIDE) >= 64 // (16 if WIDE == "zmm" else 8)
 
 
+def long_formula(x, y):
+    """Two logarithms, an error function and an exponential, each of which waits for the one before."""
+    t = gc.log(x / y) + gc.sqrt(y)
+    return gc.exp(-gc.erf(t * 0.5)) * gc.log(t * t + 1) - x
+
+
+def test_functions_of_a_long_formula_have_loops_of_their_own(backend):
+    """So that one call does not wait for another: the processor looks ahead by some hundred instructions only."""
+    (kernel,) = gc.plan(long_formula(array(4096), array(4096))).kernels
+    strip = kernel.source[kernel.source.index("i_at + 64 <="):]
+    loops = re.findall(r"for \(int l = 0; l < 64; l\+\+\) \{.*?\n\s+\}", strip, re.S)
+    assert sum("gc_" in text for text in loops) == 5 and max(text.count("gc_") for text in loops) == 1
+    (short,) = gc.plan(gc.exp(array(4096)) * 2 - 1).kernels
+    assert "i_at" not in short.source
+
+
+def test_strips_and_their_ends_have_the_same_bits():
+    x, y = (np.random.default_rng(k).uniform(0.1, 3, 1000).astype("float32") for k in (1, 2))
+    whole = long_formula(gc.asarray(x), gc.asarray(y)).numpy()
+    for first, last in [(0, 1), (1, 64), (3, 67), (0, 128), (5, 700)]:
+        part = long_formula(gc.asarray(x[first:last].copy()), gc.asarray(y[first:last].copy())).numpy()
+        np.testing.assert_array_equal(part.view("uint32"), whole[first:last].view("uint32"))
+
+
 @needs_avx2
 def test_a_row_maximum_is_two_maxima(assembly):
     """Two that differ in zeros and NaN, and are combined; no comparison for each of these cases."""

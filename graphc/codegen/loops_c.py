@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphc.codegen import Rendered
 from graphc.codegen.gemm_c import gemm
@@ -19,15 +19,16 @@ from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, operands
-from graphc.ir.node import Node
-from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB,
-                           WHERE)
+from graphc.ir.node import Node, make, rebuild
+from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, EXP, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM,
+                           SUB, TABLE, WHERE)
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
-LONG, TOO_LONG = 24, 256     # operations from which strips pay, and from which compiling them takes over a second
+LONG, TOO_LONG = 24, 256     # cost from which strips pay, and from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
+_FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
 LINE = 64           # bytes of a cache line
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
@@ -73,6 +74,7 @@ def _text(environment, model: _Model, entry: str) -> str:
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
+              "interleaved": model.interleaved,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     return _filled(environment, json.dumps(values))
 
@@ -98,6 +100,7 @@ class _Model:
         self.spell = Speller(dialect("c"), kernel)
         self.scratch = 0
         self.lanes = False          # whether a reduction folds lanes
+        self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
         self.width = kernel.width
         self.tile = None
@@ -189,13 +192,16 @@ class _Model:
 
     def strips(self, s: Loop, start: str, stop: str) -> dict:
         """Long formulas a strip of elements at a time, one operation after the other over the whole strip."""
-        names = [x.name for x in s.body if type(x) is Let]
+        body = _functions_apart(s.body)
+        calls = any(_is_call(x.value) for x in body)
+        names = [x.name for x in body if type(x) is Let]
         self.spell.arrays.update(dict.fromkeys(names, "[l]"))
-        strip = self.statements(s.body, {})
+        strip = self.statements(body, {})
         for name in names:
             del self.spell.arrays[name]
-        return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop,
-                "width": self.kernel.strip, "strip": strip,
+        self.interleaved |= not calls
+        width = 2 * self.kernel.strip if calls else self.kernel.strip   # a loop around a call stays a loop
+        return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": width, "strip": strip,
                 "body": self.statements(s.body, {})}
 
     def stop(self, s: Loop) -> str:
@@ -377,21 +383,44 @@ def _scans(loop: Loop) -> list[Accumulate]:
 
 
 def _is_long_arithmetic(body: tuple) -> bool:
-    """Whether a loop is bound by the latency of one long chain of plain operations."""
+    """Whether a loop is bound by the latency of one long chain of operations."""
     if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
-    count, seen, stack = 0, set(), [s.value for s in body]
+    cost, seen, stack = 0, set(), [s.value for s in body]
     while stack:
         expr = stack.pop()
         if expr in seen:
             continue
         seen.add(expr)
         if expr.op in _PLAIN:
-            count += 1
+            cost += 1
+        elif expr.op in _FUNCTIONS and expr.dtype.kind == "f":
+            cost += expr.op.cost
         elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
             return False
         stack.extend(expr.srcs)
-    return LONG <= count <= TOO_LONG
+    return LONG <= cost <= TOO_LONG
+
+
+def _functions_apart(body: tuple) -> tuple:
+    """The statements of a loop with every call of a function on its own, named where it is part of a formula."""
+    out: list = []
+
+    def apart(expr: Node, inside: bool) -> Node:
+        expr = rebuild(expr, [apart(s, True) for s in expr.srcs])
+        if not inside or not _is_call(expr):
+            return expr
+        out.append(Let(f"f{len(out)}", expr))
+        return make(VALUE, expr.dtype, (), (), (out[-1].name,))
+
+    for s in body:
+        value = apart(s.value, type(s) is Store)
+        out.append(replace(s, value=value))
+    return tuple(out)
+
+
+def _is_call(expr: Node) -> bool:
+    return expr.op in _FUNCTIONS and expr.op.cost >= EXP.cost
 
 
 def _register_bytes(dtype: DType) -> int:
