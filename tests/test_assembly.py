@@ -115,6 +115,12 @@ def test_strips_and_their_ends_have_the_same_bits():
         np.testing.assert_array_equal(part.view("uint32"), whole[first:last].view("uint32"))
 
 
+def test_results_that_no_cache_holds_are_stored_past_them(assembly):
+    x = gc.asarray(np.zeros(7 << 20, "float32"))
+    assert count(assembly(x * 2 + 1), r"v?movntdq") >= 1
+    assert count(assembly(x[:4096] * 2 + 1), r"v?movntdq") == 0
+
+
 @needs_avx2
 def test_a_row_maximum_is_two_maxima(assembly):
     """Two that differ in zeros and NaN, and are combined; no comparison for each of these cases."""

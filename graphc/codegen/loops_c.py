@@ -18,7 +18,8 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, operands
+from graphc.ir.kernel import (LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs,
+                              operands)
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, EXP, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM,
                            SUB, TABLE, WHERE)
@@ -31,6 +32,7 @@ _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
 LINE = 64           # bytes of a cache line
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
+RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
@@ -74,7 +76,7 @@ def _text(environment, model: _Model, entry: str) -> str:
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
-              "interleaved": model.interleaved,
+              "interleaved": model.interleaved, "streams": model.streams,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     return _filled(environment, json.dumps(values))
 
@@ -101,6 +103,8 @@ class _Model:
         self.scratch = 0
         self.lanes = False          # whether a reduction folds lanes
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
+        self.streams = False        # whether results are stored past the caches
+        self.kept: dict[tuple, str] = {}    # buffer and index of a store -> where its value waits for that
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
         self.width = kernel.width
         self.tile = None
@@ -155,8 +159,9 @@ class _Model:
             if s.local is not None:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value)}
-            return {"kind": "store", "target": f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]",
-                    "value": self.spell.keep(s.value)}
+            place = self.kept.get((s.buffer, s.index))
+            return {"kind": "store", "value": self.spell.keep(s.value),
+                    "target": place or f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"}
         if type(s) is Accumulate:
             return enclosing[s.name](s)
         if type(s) is Template:
@@ -183,12 +188,34 @@ class _Model:
                 start = f"MAX({start}, {self.spell.index(s.start)})"
             if s.limit is not None and s.limit.const != s.axis.extent:
                 stop = f"MIN({stop}, {self.spell.index(s.limit)})"
-            if _is_long_arithmetic(s.body):
-                return self.strips(s, start, stop)
-            return {"kind": "loop", "axis": s.axis.name, "start": start, "stop": stop,
-                    "body": self.statements(s.body, enclosing)}
+            if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
+                return self.streamed(s, start, stop)
+            return self.along_tile(s, start, stop, enclosing)
         return {"kind": "loop", "axis": s.axis.name, "start": "0", "stop": self.stop(s),
                 "body": self.statements(s.body, enclosing)}
+
+    def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
+        if _is_long_arithmetic(s.body):
+            return self.strips(s, start, stop)
+        return {"kind": "loop", "axis": s.axis.name, "start": start, "stop": stop,
+                "body": self.statements(s.body, enclosing)}
+
+    def streamed(self, s: Loop, start: str, stop: str) -> dict:
+        """Runs of elements that are first kept in the nearest cache and then stored past all of them."""
+        axis, kept = s.axis, []
+        first, last = f"{axis.name}_from", f"{axis.name}_to"
+        for k, x in enumerate(x for x in s.body if type(x) is Store):
+            buffer = self.kernel.buffers[x.buffer]
+            place = ix.add(ix.add(x.index, ix.mul(ix.of(axis), -1)), ix.of(Axis(first, axis.extent)))
+            kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
+                         "place": f"{buffer.name}[{self.spell.index(place)}]"})
+            self.kept[x.buffer, x.index] = f"kept{k}[{axis.name} - {first}]"
+        body = self.along_tile(s, first, last, {})
+        self.kept.clear()
+        self.streams = True
+        self.spell.helpers["gc_stream"] = None
+        return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
+                "kept": kept, "body": [body]}
 
     def strips(self, s: Loop, start: str, stop: str) -> dict:
         """Long formulas a strip of elements at a time, one operation after the other over the whole strip."""
@@ -402,6 +429,12 @@ def _is_long_arithmetic(body: tuple) -> bool:
     return LONG <= cost <= TOO_LONG
 
 
+def _is_streamable(s, axis: Axis) -> bool:
+    """Whether a statement is a value, or a store of neighbours along the axis to neighbours in memory."""
+    return type(s) is Let or (type(s) is Store and s.local is None and s.index.coefficient(axis) == 1
+                              and not data_exprs(s.index))
+
+
 def _functions_apart(body: tuple) -> tuple:
     """The statements of a loop with every call of a function on its own, named where it is part of a formula."""
     out: list = []
@@ -450,7 +483,7 @@ def _helpers(environment, spell: Speller) -> list[str]:
     vector_math = False
     for name in spell.helpers:
         stem = name.removeprefix("gc_")
-        if stem in ("check_index", "threefry", "odd"):
+        if stem in ("check_index", "threefry", "odd", "stream"):
             text = general[stem]()
         elif stem.startswith("tiles_"):
             name, _, c_type = stem.removeprefix("tiles_").partition("_")

@@ -161,6 +161,7 @@ class Kernel:
     body: tuple
     unrolled: bool = False              # holds a short reduction as an expression
     strip: int = 32                     # elements that an operation of a long formula takes before the next one does
+    streams: bool = False               # what it stores bypasses the caches, which are too small for it
     prologue: tuple = ()                # run once for a range of chunks, before the parallel nest
 
     @property

@@ -30,6 +30,7 @@ COLUMNS = 1024              # columns of a column kernel that are accumulated to
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
+STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
 STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
@@ -408,6 +409,11 @@ class _Lowering:
         power = self.choices.get("chunk", 0)
         return max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
 
+    def _streams(self, nodes: tuple[Node, ...]) -> bool:
+        """Whether a map over one axis moves so much that no part of its results will stay in a cache."""
+        return self.group.kind == "map" and len(self.axes) == 1 and \
+            sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
+
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
         stages = sorted(self.stages, key=lambda s: (s.depth, not s.reduces))
@@ -429,6 +435,7 @@ class _Lowering:
             params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(),
             strip=self.choices.get("strip", STRIP),
+            streams=self._streams(nodes),
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)

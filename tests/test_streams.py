@@ -1,0 +1,56 @@
+"""Maps that move more than caches hold store past them: when, with which instructions, and with the bits of others."""
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import graphc as gc
+
+lower = importlib.import_module("graphc.passes.lower")      # the package has a function of that name
+
+
+@pytest.fixture
+def streams(monkeypatch, backend):
+    """Every map over one axis streams, whatever its size."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(lower, "STREAM", 0)
+
+
+def test_only_what_no_cache_holds_is_streamed(backend):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    for count, streamed in ((1 << 20, False), (lower.STREAM // 8, True)):
+        x = gc.asarray(np.zeros(count, np.float32))
+        (kernel,) = gc.plan(x * 2 + 1).kernels
+        assert ("gc_stream(" in kernel.source) == ("gc_stream_end();" in kernel.source) == streamed
+        (kernel,) = gc.plan(gc.sum(x.reshape(-1, 64) * 2, axis=1)).kernels
+        assert "gc_stream" not in kernel.source
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "int16", "complex64"])
+def test_streamed_results_have_the_same_bits(streams, monkeypatch, dtype):
+    random = np.random.default_rng(7)
+    for length in (1, 5, 31, 64, 511, 512, 513, 1040, 40_003):
+        x, y = (gc.asarray((random.random(length) * 100).astype(dtype)) for _ in range(2))
+        streamed = x * y + x - y
+        assert length == 1 or "gc_stream(" in gc.plan(streamed).kernels[0].source
+        monkeypatch.setattr(lower, "STREAM", 48 << 20)
+        plain = gc.concat([x, x])[:length] * y + x - y
+        np.testing.assert_array_equal(streamed.numpy(), plain.numpy(), f"{length} elements")
+        monkeypatch.setattr(lower, "STREAM", 0)
+
+
+def test_several_results_strips_and_places(streams):
+    random = np.random.default_rng(8)
+    x, y = (random.uniform(0.5, 2, 5001) for _ in range(2))
+    s, t = gc.asarray(x), gc.asarray(y)
+    formula = gc.exp(-gc.erf(gc.log(s / t))) * gc.log(s * s + 1)
+    total, joined, turned = gc.realize(formula + 1, gc.concat([s * 2, t + 1]), s[::-1] * t)
+    assert "gc_stream(" in gc.plan(formula * 3).kernels[0].source
+    from scipy.special import erf
+    np.testing.assert_allclose(total.numpy(), np.exp(-erf(np.log(x / y))) * np.log(x * x + 1) + 1, rtol=1e-13)
+    np.testing.assert_array_equal(joined.numpy(), np.concatenate([x * 2, y + 1]))
+    np.testing.assert_array_equal(turned.numpy(), x[::-1] * y)
