@@ -49,8 +49,8 @@ static void triad_loop(void *p) {
 
 static void fma_loop(void *p) {
     part *q = p;
-    vec x0 = {0}, x1 = x0, x2 = x0, x3 = x0, x4 = x0, x5 = x0, x6 = x0, x7 = x0, x8 = x0, x9 = x0;
-    vec m = x0 + 0.999f, k = x0 + 1e-3f;
+    vec x0 = {0}, x1 = x0 + 1, x2 = x0 + 2, x3 = x0 + 3, x4 = x0 + 4;      /* equal chains would become one */
+    vec x5 = x0 + 5, x6 = x0 + 6, x7 = x0 + 7, x8 = x0 + 8, x9 = x0 + 9, m = x0 + 0.999f, k = x0 + 1e-3f;
     for (int64_t i = 0; i < q->count; i++) {
         x0 = x0 * m + k; x1 = x1 * m + k; x2 = x2 * m + k; x3 = x3 * m + k; x4 = x4 * m + k;
         x5 = x5 * m + k; x6 = x6 * m + k; x7 = x7 * m + k; x8 = x8 * m + k; x9 = x9 * m + k;
