@@ -159,9 +159,9 @@ class _Model:
             if s.local is not None:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value)}
-            place = self.kept.get((s.buffer, s.index))
-            return {"kind": "store", "value": self.spell.keep(s.value),
-                    "target": place or f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"}
+            place = self.kept.get((s.buffer, s.index)) or \
+                f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"
+            return {"kind": "store", "target": place, "value": self.spell.keep(s.value)}
         if type(s) is Accumulate:
             return enclosing[s.name](s)
         if type(s) is Template:
