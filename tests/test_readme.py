@@ -20,8 +20,11 @@ def test_there_are_exactly_two_commands_to_set_up():
     assert commands[0].endswith("graphc demo") and commands[1].endswith("pytest -n 2")
 
 
-def test_the_twenty_lines_run(tmp_path: Path):
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=["twenty lines", "a model"])
+def test_the_code_runs(code: str, tmp_path: Path):
     assert len(code.splitlines()) <= 20
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
