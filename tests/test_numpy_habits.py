@@ -124,6 +124,13 @@ def test_what_a_function_returns_is_not_its_argument(text):
     check(y, before + 1)
 
 
+def test_asarray_of_a_tensor_is_that_tensor():
+    x = gc.asarray([1.0, 2.0])
+    for y in (gc.asarray(x), gc.asarray(x, copy=False), gc.asarray(x, dtype="float64", device=x.device)):
+        assert y is x
+    assert gc.asarray(x, copy=True) is not x and gc.asarray(x, dtype="float32") is not x
+
+
 def test_covariances_of_a_vector_and_of_too_little():
     x = np.array([1.0, 2.0, 4.0])
     check(gc.cov(gc.asarray(x)), np.cov(x))

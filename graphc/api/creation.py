@@ -53,12 +53,14 @@ def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None 
 
 
 def _from_tensor(tensor: Tensor, dtype: DType | None, device: str | None, copy: bool | None) -> Tensor:
-    """Values never change, so a new handle is as good as a copy."""
+    """The tensor itself where there is nothing to do, as in NumPy; else, or for a copy, a new handle: values never
+    change."""
     if copy is False and dtype not in (None, tensor.dtype):
         raise ShapeError(f"{tensor.dtype} can't become {dtype} without a copy", op="asarray", fix="leave copy=None")
+    if not copy and dtype in (None, tensor.dtype) and device in (None, tensor.device):
+        return tensor
     result = cast(tensor, dtype or tensor.dtype)
-    result = result if device is None else result.to(device)
-    return wrap(result.node) if copy and result is tensor else result
+    return result if device is None else result.to(device)
 
 
 def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:

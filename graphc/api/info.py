@@ -29,10 +29,8 @@ class __array_namespace_info__:  # noqa: N801 - the name is the standard's
         return {"real floating": real, "complex floating": wide, "integral": dtypes.int64, "indexing": dtypes.int64}
 
     def dtypes(self, *, device: str | None = None, kind=None) -> dict[str, DType]:
-        """The dtypes of a kind (see isdtype) by name. float16 and bfloat16, which the standard does not know, are
-        listed only without a kind."""
+        """The dtypes of a kind (see isdtype; None: of all kinds) by name: those of the standard, which knows neither
+        float16 nor bfloat16."""
         from graphc.api.dtypes import isdtype
-        if kind is None:
-            return {d.name: d for d in dtypes.ALL}
         return {d.name: d for d in dtypes.ALL
-                if isdtype(d, kind) and d not in (dtypes.float16, dtypes.bfloat16)}
+                if d not in (dtypes.float16, dtypes.bfloat16) and (kind is None or isdtype(d, kind))}
