@@ -18,13 +18,24 @@ typedef int64_t (*kernel_fn)(void *const *buf, const int64_t *arg, int64_t begin
 enum { GC_OK = 0, GC_INTERRUPTED = -1, GC_NO_MEMORY = -2, GC_FORKED = -3 };
 
 /* One launch, shared by the threads that take part in it. */
+/* Neighbouring chunks. A thread begins with a part of its own, so that from run to run it finds the same memory in its
+ * caches; then it helps with the others. */
+#define MOST_PARTS 64
+struct part {
+    int64_t next;           /* atomic: the first chunk that nobody has taken */
+    int64_t end;
+    int64_t apart[6];       /* a cache line of its own */
+};
+
 struct job {
     const struct step *step;
     const int64_t *call;    /* the run's words: addresses and parameters */
     int64_t chunks;         /* of all members */
     size_t scratch;         /* bytes that each thread needs, its view of a member included */
     int64_t threads;        /* that may take part, the caller included */
-    int64_t next;           /* atomic: the first chunk that nobody has taken */
+    int64_t limit;          /* atomic: chunks from here on are left out */
+    int64_t parts;
+    struct part part[MOST_PARTS];
     int64_t bad;            /* atomic: the least result of a kernel that was not 0 */
 };
 
@@ -42,7 +53,7 @@ static int watch_says_stop(struct watch *w);
 static void *thread_scratch(size_t bytes);
 
 /* Take chunks of the job until none is left. w is NULL in the pool's threads. */
-static void job_work(struct job *j, struct watch *w, void *scratch);
+static void job_work(struct job *j, int64_t index, struct watch *w, void *scratch);
 
 /* Run the job on the caller and the pool. Returns 0 if the pool was busy: then nothing ran. */
 static int pool_run(struct job *j, struct watch *w, void *scratch);

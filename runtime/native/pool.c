@@ -63,7 +63,7 @@ static void *pool_thread(void *argument)
         struct job *j = pool.job;
         if (index < j->threads) {   /* the limit may be lower than when this thread was started */
             void *scratch = thread_scratch(j->scratch);
-            if (scratch) job_work(j, NULL, scratch);    /* else the others do it */
+            if (scratch) job_work(j, index, NULL, scratch);    /* else the others do it */
         }
         __atomic_sub_fetch(&pool.gate, 1, __ATOMIC_SEQ_CST);
     }
@@ -101,7 +101,7 @@ static int pool_run(struct job *j, struct watch *w, void *scratch)
         pthread_cond_broadcast(&pool.wake);
         pthread_mutex_unlock(&pool.mutex);
     }
-    job_work(j, w, scratch);
+    job_work(j, 0, w, scratch);
     if (w->stop == GC_FORKED) return 1;     /* the pool was made anew, and nobody is in it */
     __atomic_and_fetch(&pool.gate, ~OPEN, __ATOMIC_SEQ_CST);
     for (int64_t i = 0; LOAD(pool.gate); i++) {

@@ -132,43 +132,72 @@ static void note_bad(struct job *j, int64_t position)
            && !__atomic_compare_exchange_n(&j->bad, &least, position, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* Chunks are handed out in rising order, and every chunk handed out is finished unless the run is interrupted. So the
- * least bad position is the same whatever the number of threads: when one stops the job, all before it were taken. */
-static void job_work(struct job *j, struct watch *w, void *scratch)
+static void lower_limit(struct job *j, int64_t chunk)
+{
+    int64_t limit = __atomic_load_n(&j->limit, __ATOMIC_RELAXED);
+    while (chunk < limit
+           && !__atomic_compare_exchange_n(&j->limit, &limit, chunk, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+/* Take chunks of one part until none is left. Returns 0 when the run must end. */
+static int part_work(struct job *j, struct part *p, struct watch *w, void **scratch, struct view *v)
 {
     int64_t grab = 1;
-    struct view v = view_in(j->step, scratch);
     for (;;) {
-        int64_t begin = __atomic_fetch_add(&j->next, grab, __ATOMIC_RELAXED);
-        if (begin >= j->chunks) return;
-        int64_t end = j->chunks - begin < grab ? j->chunks : begin + grab;
+        int64_t begin = __atomic_fetch_add(&p->next, grab, __ATOMIC_RELAXED);
+        if (begin >= p->end || begin >= __atomic_load_n(&j->limit, __ATOMIC_RELAXED)) return 1;
+        int64_t end = p->end - begin < grab ? p->end : begin + grab;
         int64_t start = nanoseconds(CLOCK_MONOTONIC);
-        int64_t bad = run_chunks(j, &v, begin, end, scratch);
+        int64_t bad = run_chunks(j, v, begin, end, *scratch);
         int64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
-        if (bad) note_bad(j, bad);
+        if (bad) {
+            note_bad(j, bad);
+            lower_limit(j, begin);
+        }
         if (w) {
             w->spent += spent;
             w->ran += end - begin;
         }
         int64_t asked = w ? w->asked : 0;
-        if (bad || (w && watch_says_stop(w))) {
-            __atomic_store_n(&j->next, j->chunks, __ATOMIC_RELAXED);
-            return;
+        if (w && watch_says_stop(w)) {
+            lower_limit(j, 0);
+            return 0;
         }
         if (w && w->asked != asked) {   /* a signal handler may have run a program in this thread's scratch memory */
-            scratch = thread_scratch(j->scratch);
-            if (!scratch) {
+            *scratch = thread_scratch(j->scratch);
+            if (!*scratch) {
                 w->stop = GC_NO_MEMORY;
-                __atomic_store_n(&j->next, j->chunks, __ATOMIC_RELAXED);
-                return;
+                lower_limit(j, 0);
+                return 0;
             }
-            v = view_in(j->step, scratch);
+            *v = view_in(j->step, *scratch);
         }
-        int64_t fair = (j->chunks - end) / (2 * j->threads);
+        int64_t fair = (p->end - end) / (2 * j->threads);
         if (spent < GRAB_NS / 2) grab *= 2;
         else if (spent > GRAB_NS * 2) grab /= 2;
         if (grab > fair) grab = fair;
         if (grab < 1) grab = 1;
+    }
+}
+
+/* Chunks of a part are handed out in rising order, and every chunk handed out is finished unless the run is interrupted.
+ * When one is bad, all before it are still done: the least bad position is the same whatever the number of threads. */
+static void job_work(struct job *j, int64_t index, struct watch *w, void *scratch)
+{
+    struct view v = view_in(j->step, scratch);
+    for (int64_t k = 0; k < j->parts; k++)
+        if (!part_work(j, &j->part[(index + k) % j->parts], w, &scratch, &v)) return;
+}
+
+static void cut_into_parts(struct job *j)
+{
+    j->limit = j->chunks;
+    j->parts = j->threads < MOST_PARTS ? j->threads : MOST_PARTS;
+    if (j->parts < 1) j->parts = 1;
+    int64_t each = j->chunks / j->parts, longer = j->chunks % j->parts, at = 0;
+    for (int64_t k = 0; k < j->parts; k++) {
+        j->part[k].next = at;
+        j->part[k].end = at += each + (k < longer);
     }
 }
 
@@ -181,7 +210,8 @@ static int worth_sharing(const struct job *j, int64_t cost)
 
 static int64_t launch(struct step *s, const int64_t *call, int64_t threads, struct watch *w)
 {
-    struct job j = {.step = s, .call = call, .chunks = s->words[s->members - 1], .threads = threads};
+    struct job j;
+    j.step = s, j.call = call, j.chunks = s->words[s->members - 1], j.threads = threads, j.bad = 0;
     if (j.chunks <= 0) return GC_OK;
     j.scratch = (size_t)(s->scratch + (s->buffers + s->args) * (int64_t)sizeof(int64_t));
     void *memory = thread_scratch(j.scratch);
@@ -193,7 +223,8 @@ static int64_t launch(struct step *s, const int64_t *call, int64_t threads, stru
     int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED);
     w->spent = w->ran = 0;
     if (j.threads > j.chunks) j.threads = j.chunks;
-    if (!worth_sharing(&j, cost) || !pool_run(&j, w, memory)) job_work(&j, w, memory);
+    cut_into_parts(&j);
+    if (!worth_sharing(&j, cost) || !pool_run(&j, w, memory)) job_work(&j, 0, w, memory);
     if (w->ran) __atomic_store_n(&s->cost, w->spent / w->ran + 1, __ATOMIC_RELAXED);
     return w->stop ? w->stop : j.bad;
 }
