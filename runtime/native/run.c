@@ -180,7 +180,7 @@ static int part_work(struct job *j, struct part *p, struct watch *w, void **scra
     }
 }
 
-/* Chunks of a part are handed out in rising order, and every chunk handed out is finished unless the run is interrupted.
+/* Chunks of a part are handed out in rising order, and each of them is finished unless the run is interrupted.
  * When one is bad, all before it are still done; so the least bad position depends on no number of threads. */
 static void job_work(struct job *j, int64_t index, struct watch *w, void *scratch)
 {
