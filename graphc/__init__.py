@@ -72,6 +72,7 @@ _LAZY = {
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),
     "matmul": "graphc.api.products",
+    "scaled_dot_product_attention": "graphc.api.attention",
     "einsum": "graphc.api.einsum",
     **dict.fromkeys(
         "cross_entropy elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax mish one_hot relu"

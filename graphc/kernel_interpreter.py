@@ -297,6 +297,41 @@ class _Interpreter:
         self._body(s.epilogue)
         frame.results, frame.spans = {}, {}
 
+    def _attention(self, s: Template) -> None:
+        frame, (m, n, c, e) = self.frame, (s.span(name) for name in "mnce")
+        number, fma, diagonal = s.dtype.numpy.type, _fma(s.dtype), dict(s.facts)["diagonal"]
+        diagonal = None if diagonal is None else int(self._expr(diagonal))
+
+        def element(name: str, row: int, columns: int, column: int):
+            return self._read(frame.locals[name], row * columns + column, name)
+
+        def product():
+            total = number(0)
+            for k in range(c.size):
+                total = fma(element("k", self._at(n), c.size, k), element("q", self._at(m), c.size, k), total)
+            return total
+        frame.results["score"] = product
+        self._enter(s)
+        results = {}
+        values = [[element("v", k, e.size, i) for i in range(e.size)] for k in range(n.size)]
+        for i in self._positions(m):
+            scores = [element("scores", k, m.size, i) for k in range(n.size)]
+            if diagonal is not None:
+                self._check_diagonal(scores, [element("plain", k, m.size, i) for k in range(n.size)], i + diagonal)
+                block = trees.CHUNKS["attention"]
+                scores = scores[:max(0, (i + diagonal) // block + 1) * block]
+            row = trees.attention(scores, values, np.exp, fma, number)
+            results.update({(i, k): x for k, x in enumerate(row)})
+        frame.results = {s.result: lambda: results[self._at(m), self._at(e)]}
+        self._body(s.epilogue)
+        frame.results, frame.spans = {}, {}
+
+    def _check_diagonal(self, scores: list, plain: list, last: int) -> None:
+        """Scores are -inf behind the last key that a query sees, and what the mask leaves before it."""
+        for k, (score, unmasked) in enumerate(zip(scores, plain, strict=True)):
+            if (score != unmasked and score == score) if k <= last else score != -np.inf:
+                raise self._fault(f"the score of key {k} is {score}, {unmasked} without the mask up to {last}")
+
     # ----------------------------------------------------------------------------------------------- expressions
 
     def _expr(self, e: Node):
@@ -367,7 +402,7 @@ class _Interpreter:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
 
 
-_TEMPLATES = {"gemm": _Interpreter._gemm}
+_TEMPLATES = {"gemm": _Interpreter._gemm, "attention": _Interpreter._attention}
 
 
 def _ordered(items: list, order: str) -> list:

@@ -3,7 +3,9 @@
 The graph is computed a second time by the same backend with every node kept in memory. Each operation is then held
 against its NumPy meaning on the operands that the backend itself computed, within the tolerance of that one operation
 (graphc/tolerances.py), so that errors neither add up nor hide behind a comparison that tips over. At the end, the
-results must have the bits of the first run, which kept only what it had to: fusion changes none.
+results must have the bits of the first run, which kept only what it had to: fusion changes none. An attention does
+(docs/numerics.md): with one in the program, the bits are those of a run without it, and a result that is an attention
+has to be as close to that as graphc.tolerances says.
 
 It costs a second compile of each program, memory for every intermediate value, and NumPy's time.
 """
@@ -16,13 +18,14 @@ import numpy as np
 
 from graphc import canonical
 from graphc.build import build
+from graphc.config import settings
 from graphc.errors import MismatchError, Site
 from graphc.ir.node import Node, const_value, topological
-from graphc.ir.ops import CONST, GET
+from graphc.ir.ops import ATTENTION, CAST, CONST, GET, MOVEMENT
 from graphc.report import make_plan
 from graphc.runtime.backend import Backend
 from graphc.runtime.buffers import Buffer
-from graphc.tolerances import equal_bits, mismatch
+from graphc.tolerances import attention_mismatch, equal_bits, mismatch
 
 
 def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
@@ -36,9 +39,41 @@ def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> 
         problem = _problem(node, arrays)
         if problem is not None:
             raise _error(f"{problem}, by the reference on the same operands", node, roots, backend)
-    for root, value in zip(roots, values, strict=True):
-        if root.value is None and not equal_bits(value.view(root.dtype.numpy, root.shape), arrays[root]):
+    results = {r: v.view(r.dtype.numpy, r.shape) for r, v in zip(roots, values, strict=True) if r.value is None}
+    found = _attentions(list(results), backend)
+    for root, problem in ((r, attention_mismatch(results[r], arrays[r], r.dtype)) for r in found):
+        if problem is not None:
+            raise _error(f"{problem}, by the softmax and the product one after the other", root, roots, backend)
+    if found is not _NONE:
+        results = _without_attention(list(results), backend)
+    for root, value in results.items():
+        if not equal_bits(value, arrays[root]):
             raise _error("the result has other bits than with every intermediate value kept", root, roots, backend)
+
+
+_NONE: list[Node] = []
+
+
+def _attentions(roots: list[Node], backend: Backend) -> list[Node]:
+    """The results that are an attention, as it is or seen and converted otherwise; _NONE if the program has none."""
+    schedule = build(canonical.canonicalize(roots), backend.dialect).schedule
+    if not any(anchor.op is ATTENTION for group in schedule.groups for anchor in group.anchors):
+        return _NONE
+    found = []
+    for root, node in zip(roots, schedule.roots, strict=True):
+        while node.op.kind == MOVEMENT or node.op is CAST:
+            node = node.srcs[0]
+        if node.op is ATTENTION:
+            found.append(root)
+    return found
+
+
+def _without_attention(roots: list[Node], backend: Backend) -> dict[Node, np.ndarray]:
+    graph = canonical.canonicalize(roots)
+    with settings.override(disable=",".join(settings.disable | {"attention"})):
+        executable = backend.load(build(graph, backend.dialect).program)
+    buffers = executable.run([leaf.value for leaf in graph.leaves], graph.params)
+    return {n: b.view(n.dtype.numpy, n.shape) for n, b in zip(roots, buffers, strict=True)}
 
 
 def _problem(node: Node, arrays: dict[Node, np.ndarray]) -> str | None:
@@ -103,7 +138,6 @@ def save(roots: Sequence[Node], device: str) -> Path:
     import hashlib
     import io
 
-    from graphc.config import settings
     from graphc.ir.text import graph_text
     from graphc.runtime.cache import keep_source
     text = graph_text(roots)

@@ -21,6 +21,8 @@ ULPS = dict.fromkeys(
 # Additions on the longest way through the tree of a sum of n: 16 in a lane or a chunk of rows, 6 folds, then pairwise.
 TREE = 22
 CHAIN = 512         # multiply-adds in a row of a contraction
+ATTENTION = 512         # roundings of the largest magnitude by which an attention may differ from its steps
+NARROW_ATTENTION = 8    # the same for a narrow dtype, to which the steps round scores and weights
 COMPLEX = 8         # roundings of a complex operation, relative to the modulus
 
 
@@ -43,6 +45,18 @@ def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.n
         return _compare(got, *_function(*arguments))
     want = np.broadcast_to(op.numpy(attrs, dtype, shape, *sources), shape)
     return None if equal_bits(got, want) else _describe(got, want, "exactly")
+
+
+def attention_mismatch(got: np.ndarray, steps: np.ndarray, dtype: DType) -> str | None:
+    """What is wrong with an attention, beside its steps computed one after the other."""
+    with np.errstate(all="ignore"):
+        want, roundings = steps.astype(np.float64), ATTENTION * unit(dtype)
+        if dtype.accumulator is not dtype:
+            roundings = NARROW_ATTENTION * 2.0 ** -_digits(dtype)
+        close = np.abs(got.astype(np.float64) - want) <= roundings * _finite(want).max(initial=0)
+    if (close | (words(got) == words(steps))).all():
+        return None
+    return _describe(got, steps, f"within {roundings:.1e} of the largest")
 
 
 _COMPLEX_EXACT = {"add", "sub", "neg", "conj", "complex", "cast", "bitcast", "where", "fence"}

@@ -1,6 +1,7 @@
 """Random programs with kernels built by the sanitizers of the C compiler; run by test_asan.py in a process of its own.
 
     python asan_programs.py FIRST COUNT       realizes programs FIRST .. FIRST + COUNT - 1
+    python asan_programs.py attention         realizes attentions of odd sizes
     python asan_programs.py overflow          runs a kernel that writes behind its buffer, which has to be found
 
 Each buffer is a block of its own from malloc, of exactly its size, so that one element too many is seen.
@@ -57,6 +58,23 @@ def run_programs(first: int, count: int) -> None:
     print(f"{count} programs")
 
 
+def attentions() -> None:
+    import graphc as gc
+
+    rng = np.random.default_rng(0)
+    count = 0
+    for m, n, d, e in [(2, 3, 5, 3), (25, 65, 17, 9), (97, 200, 33, 30)]:
+        q, k, kt, v = (gc.asarray(rng.standard_normal(s).astype("float32")) for s in ((m, d), (n, d), (d, n), (n, e)))
+        half, rows = k.astype("float16"), gc.asarray(rng.integers(0, n, n))
+        seen = gc.asarray(rng.random((m, n)) < 0.5)
+        for tensor in (gc.scaled_dot_product_attention(q, k, v, is_causal=True),
+                       gc.scaled_dot_product_attention(q, half, v, mask=seen),
+                       gc.softmax(q @ kt, axis=-1) @ gc.take(v, rows, axis=0)):
+            gc.realize(tensor)
+            count += 1
+    print(f"{count} attentions")
+
+
 def overflow() -> None:
     from graphc.ir.program import KernelSource, Launch, Member, Program, Slot
     from graphc.runtime import backend
@@ -74,5 +92,7 @@ if __name__ == "__main__":
     use_malloc_and_sanitizers()
     if sys.argv[1] == "overflow":
         overflow()
+    elif sys.argv[1] == "attention":
+        attentions()
     else:
         run_programs(int(sys.argv[1]), int(sys.argv[2]))

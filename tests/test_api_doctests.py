@@ -9,7 +9,8 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["activations", "einsum", "fft", "linalg", "manipulation", "products", "random", "reductions", "sorting"]
+MODULES = ["activations", "attention", "einsum", "fft", "linalg", "manipulation", "products", "random", "reductions",
+           "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -52,3 +52,10 @@ def test_random_programs(sanitizer: str, first_seed: int):
     assert done.returncode == 0, done.stderr[-6000:]
     assert f"{CHUNK} programs" in done.stdout
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr[-6000:]
+
+
+def test_attention(sanitizer: str):
+    done = run(sanitizer, "attention")
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert "9 attentions" in done.stdout
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr[-6000:]

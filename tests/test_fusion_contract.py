@@ -47,6 +47,13 @@ def adam(p, g, m, v):
     return p - 0.01 * m / (gc.sqrt(v) + 1e-8), m, v
 
 
+def causal_attention(q, k, v):
+    seen = gc.arange(k.shape[-2]) <= gc.arange(q.shape[-2])[:, None]
+    return gc.softmax(gc.where(seen, q @ k.mT * 0.125, -gc.inf), axis=-1) @ v
+
+
+HEADS = [array(4, 192, 64) for _ in range(3)]
+BIAS = array(192, 192)
 X = array(512, 1024)
 ROW = array(1024)
 MB = X.nbytes
@@ -88,6 +95,11 @@ CASES = [
     ("pairwise distances and argmin", lambda: gc.argmin(pairwise(array(300, 16), array(200, 16)), axis=1), 1, None),
     ("dense layer", lambda: gc.relu(X @ array(1024, 256) + array(256)), 1, None),
     ("dense layer, transposed", lambda: gc.tanh(X @ array(256, 1024).T + array(256)), 1, None),
+    ("attention", lambda: gc.scaled_dot_product_attention(*HEADS), 1, 4 * HEADS[0].nbytes),
+    ("attention, causal, as a head of a layer", lambda: gc.tanh(causal_attention(*HEADS)) + HEADS[0], 1,
+     4 * HEADS[0].nbytes),
+    ("attention with mask and scale", lambda: gc.softmax((HEADS[0] * 0.125) @ HEADS[1].mT + BIAS, axis=-1) @ HEADS[2],
+     1, 4 * HEADS[0].nbytes + BIAS.nbytes),
     ("gather", lambda: gc.take(X, labels(300, 512), axis=0) + 1, 1, None),
     ("cumulative sum", lambda: gc.cumulative_sum(X, axis=1), 1, 2 * MB),
 ]

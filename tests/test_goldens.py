@@ -75,6 +75,8 @@ PROGRAMS: dict[str, Callable] = {
     "nearest": lambda: gc.argmin(distances(), axis=1),
     "adam": adam,
     "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
+    "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),
+                                                         is_causal=True),
     "running_sum": lambda: gc.cumulative_sum(leaf(40, 50), axis=0),
     "gather": lambda: gc.take(leaf(100, 20), gc.asarray(np.arange(30)), axis=0) * 2,
     "scatter": scattered,

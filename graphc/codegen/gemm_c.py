@@ -34,7 +34,7 @@ def gemm(model, s: Template) -> dict:
     nests["a"]["offset"] = scratch(_rounded(m.length, SQUARE) * CHUNK)
     nests["b"]["offset"] = scratch(columns * CHUNK)
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "columns": columns, "square": SQUARE,
-            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": _part(model, m), "n": _part(model, n),
+            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
             "epilogue": _epilogue(model, s)}
 
@@ -43,7 +43,7 @@ def _rounded(n: int, to: int) -> int:
     return -(-n // to) * to
 
 
-def _part(model, span: Span) -> dict:
+def part(model, span: Span) -> dict:
     """Where this iteration's block of a span begins and ends."""
     extent = " * ".join(model.spell.extent(a) for a in span.axes)
     if span.block.extent == 1:
@@ -56,23 +56,23 @@ def _part(model, span: Span) -> dict:
 def _packing(model, s: Template, operand: Operand) -> dict:
     """Fill rows of a along k, or panels of b along n. Where memory is contiguous the other way, squares are turned."""
     outer = next(name for name in operand.spans if name != "k")
-    turn = (_innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
+    turn = (innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
     first, last = ("m_first", "m_last") if outer == "m" else ("n_from", "n_to")
     if turn:
-        nest = _Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
+        nest = Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
         row, column = ("k", "m") if outer == "m" else ("n", "k")
         nest.target = lambda at: f"turned[({at[row]} - {row}_part) * {SQUARE} + {at[column]} - {column}_part]"
     elif outer == "m":
-        nest = _Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
+        nest = Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
         nest.target = lambda at: f"a_rows[({at['m']} - m_first) * {CHUNK} + {at['k']} - k_from]"
     else:
-        nest = _Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
+        nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
         nest.target = lambda at: (f"b_panels[(n_panel - n_from) * {CHUNK} + ({at['k']} - k_from) * GC_PANEL "
                                   f"+ {at['n']} - n_panel]")
     return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body)}
 
 
-def _innermost(body: tuple) -> Loop:
+def innermost(body: tuple) -> Loop:
     loop = next(x for x in body if type(x) is Loop)
     while any(type(x) is Loop for x in loop.body):
         loop = next(x for x in loop.body if type(x) is Loop)
@@ -80,12 +80,12 @@ def _innermost(body: tuple) -> Loop:
 
 
 def _epilogue(model, s: Template) -> list[dict]:
-    nest = _Nest(model, s, {"m": ("m_from", "m_to"), "n": ("n_from", "n_to")})
+    nest = Nest(model, s, {"m": ("m_from", "m_to"), "n": ("n_from", "n_to")})
     nest.result = s.result
     return nest.statements(s.epilogue)
 
 
-class _Nest:
+class Nest:
     """Renders a nest of loops over parts of spans."""
 
     def __init__(self, model, s: Template, parts: dict[str, tuple[str, str]], panels: bool = False):

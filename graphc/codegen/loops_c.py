@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, replace
 
 from graphc.codegen import Rendered
+from graphc.codegen.attention_c import attention
 from graphc.codegen.gemm_c import gemm
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
@@ -36,7 +37,7 @@ RUN = 512           # elements that are stored past the caches at a time: they w
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
-TEMPLATES = {"gemm": gemm}
+TEMPLATES = {"gemm": gemm, "attention": attention}
 # C type -> its real type and the suffix of libm
 TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 

@@ -136,6 +136,9 @@ class Template:
     gemm    spans m, n, k; operands a (m, k) and b (k, n). For each m and n the sum over k of a * b, in the order
             "chain" of docs/numerics.md, is `result`; `epilogue` is a nest of loops over the axes of m and n that reads
             it as a VALUE.
+    attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE
+            "score", the sum over c of q * k. `result` is the sum over n of softmax(scores) * v. facts: diagonal, None
+            or the expression d with which scores are -inf for all n > m + d; operand plain (n, m) is without that.
     """
 
     name: str
@@ -144,6 +147,7 @@ class Template:
     spans: tuple[Span, ...]
     operands: tuple[Operand, ...]
     epilogue: tuple
+    facts: tuple = ()       # (name, value) of what else the template knows
 
     def span(self, name: str) -> Span:
         return next(s for s in self.spans if s.name == name)

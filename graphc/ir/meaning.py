@@ -183,6 +183,13 @@ def dot(attrs, dtype, shape, a, b):
         return np.matmul(*_carried(dtype, a, b)).astype(dtype.numpy)
 
 
+def attention(attrs, dtype, shape, scores, values):
+    scores, values = _carried(dtype, scores, values)
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return np.matmul(e / e.sum(-1, keepdims=True), values).astype(dtype.numpy)
+
+
 # --------------------------------------------------------------------------------------------------------- scatter
 
 def update(attrs, dtype, shape, base, value):

@@ -30,6 +30,7 @@ MOVEMENT = "movement"        # only says which element goes where
 REDUCE = "reduce"
 SCAN = "scan"
 CONTRACT = "contract"
+PART = "part"                # computed inside its reader, block by block; it has no loop and no memory of its own
 GATHER = "gather"
 SCATTER = "scatter"
 LIBRARY = "library"
@@ -257,6 +258,10 @@ CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul", grad
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
 DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot)
+# Scores (..., m, n) and values (..., n, e) to (..., m, e): the softmax of each row of scores times the values, in the
+# order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES.
+ATTENTION = _row("attention", 2, CONTRACT, _second, meaning.attention, dtypes="f")
+SCORES = _row("scores", 2, PART, _same, meaning.dot, dtypes="f")    # the same sums as DOT
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
 TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]), grad=d.take)

@@ -16,7 +16,7 @@ class Group:
       map      elementwise over `parallel`, the shape of every store
       row      reductions along contiguous rows, then stores; one iteration of the nest is one row
       column   reductions across rows (and tiny contractions), vectorised over the last parallel coordinate
-      contract one contraction, then stores of what is computed from each of its elements alone
+      contract one contraction or attention, then stores of what is computed from each of its elements alone
       scan, update, scatter, library: one anchor of that kind
     """
 

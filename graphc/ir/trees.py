@@ -12,7 +12,7 @@ T = TypeVar("T")
 Combine = Callable[[T, T], T]
 
 LANES = 64      # partial results in a chunk of an inner reduction
-CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512}      # elements of a chunk, by order
+CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512, "attention": 64}      # elements of a chunk, by order
 
 
 def chunks(values: Sequence[T], order: str) -> list[Sequence[T]]:
@@ -77,6 +77,29 @@ def chain(pairs: Sequence[tuple[T, T]], fma: Callable[[T, T, T], T], add: Combin
             part = fma(a, b, part)
         total = part if total is None else add(total, part)
     return zero if total is None else total
+
+
+def attention(scores: Sequence[T], values: Sequence[Sequence[T]], exp: Callable[[T], T],
+              fma: Callable[[T, T, T], T], number: Callable) -> list[T]:
+    """One query: the softmax of its scores times the rows of values, by blocks of keys with a running maximum."""
+    least = number(-float("inf"))
+    top, total, sums = least, number(0), [number(0)] * len(values[0]) if values else []
+    for start in range(0, len(scores), CHUNKS["attention"]):
+        block = scores[start:start + CHUNKS["attention"]]
+        rows = values[start:start + CHUNKS["attention"]]
+        most = top
+        for score in block:
+            most = score if score > most else most
+        shift = number(0) if most == least else most
+        factor, weights = exp(number(top - shift)), [exp(number(score - shift)) for score in block]
+        added = in_order(weights, lambda a, b: number(a + b), number(0))
+        total, top = fma(total, factor, added), most
+        for e in range(len(sums)):
+            part = number(0)
+            for weight, row in zip(weights, rows, strict=True):
+                part = fma(row[e], weight, part)
+            sums[e] = fma(sums[e], factor, part)
+    return [number(x / total) for x in sums]
 
 
 def squared_deviations(values: Sequence, order: str, combine: Combine, number: Callable, identity):

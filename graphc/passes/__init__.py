@@ -1,6 +1,7 @@
 """Graph to schedule to kernels. The order of the passes stands in `GRAPH_PASSES`; build.py calls the rest."""
 from __future__ import annotations
 
+from graphc.passes.attention import recognise_attention
 from graphc.passes.batch import batch
 from graphc.passes.fuse import fuse
 from graphc.passes.lower import lower
@@ -11,7 +12,9 @@ from graphc.passes.split import split_reductions
 # name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels -> launches -> Program
 GRAPH_PASSES = (
     ("simplify", simplify),
+    ("attention", recognise_attention),
     ("split", split_reductions),
 )
 
-__all__ = ["GRAPH_PASSES", "batch", "fuse", "lower", "plan_memory", "simplify", "split_reductions"]
+__all__ = ["GRAPH_PASSES", "batch", "fuse", "lower", "plan_memory", "recognise_attention", "simplify",
+           "split_reductions"]

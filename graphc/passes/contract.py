@@ -36,27 +36,31 @@ def has_template(node: Node) -> bool:
     return node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
 
 
-def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices
-                      ) -> tuple[Kernel, tuple[Node, ...]]:
+def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices,
+                      kind: type[Contraction]) -> tuple[Kernel, tuple[Node, ...]]:
     factors: dict[str, tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
-        lowering = _Contraction(group, schedule, factors)
+        lowering = kind(group, schedule, factors, choices)
         lowering.build()
         wanted = lowering.refinements()
         if not wanted:
             break
         factors |= wanted
-    return lowering.finish(name, choices)
+    return lowering.finish(name)
 
 
-class _Contraction:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]]):
-        self.group, self.factors = group, factors
+class Contraction:
+    """A product of matrices; attention, which is two of them, is a kind of its own (passes/attend.py)."""
+
+    reader_type = Reader
+
+    def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]], choices: Choices):
+        self.group, self.factors, self.choices = group, factors, choices
         self.node = group.anchors[0]
         self.result = f"{self.node.op.name}0"
         own = set(group.outputs)
         names = {self.node: self.result} | {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
-        self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
+        self.reader = self.reader_type(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
                              or (n in schedule.stored and n not in own), names)
         self.stored = [n for n in group.outputs if n in schedule.stored]
         self.spaces: dict[str, tuple[Axis, ...]] = {}
@@ -138,6 +142,10 @@ class _Contraction:
         lead, (m, n) = index[:-2], index[-2:]
         first, second = ("b", "a") if self.turned else ("a", "b")
         self.values = {first: self._factor(a, lead, (m, k)), second: self._factor(b, lead, (k, n))}
+        self._add_stores(index)
+
+    def _add_stores(self, index: list[Index]) -> None:
+        """What is written at an element of the result."""
         own = self.group.coordinates[self.node]
         for node in self.stored:
             at = [ix.ZERO] * len(node.shape)
@@ -174,38 +182,50 @@ class _Contraction:
                 flat[which] = ix.add(flat[which], ix.mul(ix.of(axis), step))
         size = prod(a.extent for a in self.spaces[columns])
         store = Store(0, ix.add(ix.mul(flat[0], size), flat[1]), value, local=name)
-        return Operand(name, value.dtype, (rows, columns), place(_nest(order, (store,)), renumber, None))
+        return Operand(name, value.dtype, (rows, columns), place(nest(order, (store,)), renumber, None))
 
     # ------------------------------------------------------------------------------------------------ assembly
 
-    def finish(self, name: str, choices: Choices) -> tuple[Kernel, tuple[Node, ...]]:
-        inputs = list(self.reader.buffers)
-        outputs = [node for node, _, _ in self.stores]
-        renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
-        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
-        stacks = prod(a.extent for a in self.spaces["b"])
-        rows, columns = _block(m, n, stacks, choices.get("block_rows", ROWS), choices.get("block_columns", COLUMNS))
+    def _template(self, renumber: dict[int, int]) -> Template:
+        m, n = (prod(a.extent for a in self.spaces[s]) for s in "mn")
+        rows, columns = _block(m, n, prod(a.extent for a in self.spaces["b"]),
+                               self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS))
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
-        stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
-        tile = self.spaces["n"][-1]
-        template = Template(
+        return Template(
             "gemm", self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", self.spaces["k"])),
             (self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)),
-            place(_nest((*self.spaces["m"], *self.spaces["n"]), stores), renumber, tile, {self.result}))
+            self._epilogue("m", "n", renumber))
+
+    def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:
+        stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
+        return place(nest((*self.spaces[rows], *self.spaces[columns]), stores), renumber, self.spaces[columns][-1],
+                     {self.result})
+
+    def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
+        """The parallel axes, and how many of their iterations make a chunk."""
+        m, n, k = (template.span(s) for s in "mnk")
+        stacks = prod(a.extent for a in self.spaces["b"])
+        chunk = _chunk(stacks, m.block.extent * n.block.extent, m.size * n.size * k.size)
+        return (*(a for a in self.spaces["b"] if a.extent != 1), n.block, m.block), chunk
+
+    def finish(self, name: str) -> tuple[Kernel, tuple[Node, ...]]:
+        inputs = list(self.reader.buffers)
+        outputs = [node for node, _, _ in self.stores]
+        renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
+        template = self._template(renumber)
+        parallel, chunk = self._nest_of_chunks(template)
         kernel = Kernel(
             name=name,
             buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
                           + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
-            params=tuple(self.reader.params.items()),
-            parallel=(*(a for a in self.spaces["b"] if a.extent != 1), nb, mb), tiled=False, width=None,
-            chunk=_chunk(stacks, mb.extent * nb.extent, m * n * k), body=(template,),
-            unrolled=self.reader.unrolled, prologue=place(tuple(self.prologue), renumber, None))
+            params=tuple(self.reader.params.items()), parallel=parallel, tiled=False, width=None, chunk=chunk,
+            body=(template,), unrolled=self.reader.unrolled, prologue=place(tuple(self.prologue), renumber, None))
         return kernel, tuple(inputs + outputs)
 
 
-def _nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
+def nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
     for k, axis in enumerate(reversed(axes)):
         body = (Loop(axis, "serial" if k else "vector", body),)
     return body

@@ -57,7 +57,7 @@ def kernel_cost(kernel: Kernel) -> Cost:
             elif type(s) is Template:
                 blocks = {x.block for x in s.spans}
                 outer = tuple(a for a in loops if a not in blocks)
-                flops += 2 * prod(x.size for x in s.spans) * prod(a.extent for a in outer)
+                flops += _multiply_adds(s) * 2 * prod(a.extent for a in outer)
                 for body in (*(o.body for o in s.operands), s.epilogue):
                     visit(body, outer, here)
             elif type(s) is not Local:
@@ -65,6 +65,13 @@ def kernel_cost(kernel: Kernel) -> Cost:
 
     visit(kernel.body, kernel.parallel, None)
     return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), flops)
+
+
+def _multiply_adds(s: Template) -> int:
+    if s.name == "attention":       # two products; what lies behind a diagonal is counted too
+        m, n, c, e = (s.span(name).size for name in "mnce")
+        return m * n * (c + e)
+    return prod(x.size for x in s.spans)
 
 
 def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:

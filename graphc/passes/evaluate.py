@@ -9,14 +9,15 @@ from __future__ import annotations
 from math import prod
 
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, REDUCE,
-                           RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE)
+from graphc.ir.ops import (ATTENTION, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER,
+                           PAD, PART, REDUCE, RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE)
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
 # long as about two exponentials do on two cores).
 STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops
 CONTRACTION_TILE = 256      # a contraction evaluates its factors once for so many columns or rows
+QUERIES = 96                # an attention reads keys and values once for this many queries
 
 
 def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
@@ -75,6 +76,27 @@ def updates_in_place(node: Node) -> bool:
                                                                          and base.op.name == "buffer")
 
 
+def never_stored(order: list[Node]) -> set[Node]:
+    """What an attention computes block by block: the scores, from their product up, and the masks that are computed
+    from positions alone, which would be as large."""
+    scores: set[Node] = set()           # with a product of an attention under it
+    computed: set[Node] = set()         # from no memory at all
+    for node in order:
+        if node.op is not ATTENTION and (node.op.kind == PART or any(s in scores for s in node.srcs)):
+            scores.add(node)
+        elif node.op is not BUFFER and not is_anchor(node) and all(s in computed for s in node.srcs):
+            computed.add(node)
+    in_memory = {s for n in order if n.op.kind in (LIBRARY, SCATTER) for s in n.srcs}
+    stack = [s for n in scores if n.op.kind != PART for s in n.srcs if s in computed]
+    masks: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in masks:
+            masks.add(node)
+            stack.extend(node.srcs)
+    return (scores | masks) - in_memory
+
+
 class Evaluations:
     """Counts evaluations from the readers down. Feed nodes in reverse topological order, `own` known by then."""
 
@@ -99,6 +121,14 @@ class Evaluations:
                 self._share(src, count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
+        elif node.op is ATTENTION:
+            s, v = node.srcs
+            self._share(s, s.size)
+            self._move(v, prod(node.shape[:-2]) * prod(v.shape[-2:]) * _blocks(node))
+        elif kind == PART:
+            q, k = node.srcs
+            self._move(q, prod(node.shape[:-2]) * prod(q.shape[-2:]))
+            self._move(k, prod(node.shape[:-2]) * prod(k.shape[-2:]) * _blocks(node))
         elif kind == CONTRACT:
             a, b = node.srcs
             rows, columns = node.shape[-2:]
@@ -117,6 +147,11 @@ class Evaluations:
         else:
             for src in node.srcs:
                 self._move(src, max(count, src.size))
+
+
+def _blocks(node: Node) -> float:
+    """How often an attention evaluates keys and values, of which each is cheap beside a block's multiply-adds."""
+    return max(1.0, node.shape[-2] / QUERIES / 16)
 
 
 def _hoisted(src: tuple[int, ...], shape: tuple[int, ...]) -> int:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from math import prod
 
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE, RESHAPE,
-                           SCATTER, SOURCE, UPDATE)
+from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE,
+                           RESHAPE, SCATTER, SOURCE, UPDATE)
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes import track
 from graphc.passes.contract import has_template
-from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
-                                    worth_storing)
+from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, never_stored,
+                                    short_reduction_inlined, worth_storing)
 from graphc.passes.structure import structure
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -63,6 +63,7 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
     stored |= _cut_large(order, stored, anchors)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
+    stored -= never_stored(order) - set(roots)
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
     units: dict[Node, Unit] = {}
     for _ in range(MAX_ROUNDS):
@@ -282,7 +283,7 @@ class _Builder:
         group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group
-        for node in unit.inside:
+        for node in unit.inside if unit.node.op is not ATTENTION else ():
             self._evaluated.setdefault(node, set()).add(group)
         self._operations.setdefault(group, set()).update(unit.inside, (unit.node,))
         self._units.setdefault(group, []).append(unit)
@@ -481,7 +482,9 @@ def _kind(unit: Unit) -> str:
         return "row" if node.attrs[1] == "inner" or (node.attrs[1] == "pairwise" and last) else "column"
     if node.op is UPDATE:
         return "update"
-    return "column" if node.op.kind == CONTRACT and not has_template(node) else node.op.kind
+    if node.op.kind == CONTRACT and node.op is not ATTENTION and not has_template(node):
+        return "column"
+    return node.op.kind
 
 
 def _own_coordinates(node: Node, kind: str) -> tuple[int, ...]:

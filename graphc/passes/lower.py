@@ -15,9 +15,10 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value,
                               operands)
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
+from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
 from graphc.ir.schedule import Group, Schedule
-from graphc.passes.contract import lower_contraction
+from graphc.passes.attend import Attention
+from graphc.passes.contract import Contraction, lower_contraction
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
@@ -79,7 +80,8 @@ def lower(schedule: Schedule, choose: Choose = defaults) -> list[LoweredKernel |
 
 def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKernel:
     if group.kind == "contract":
-        return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices), group)
+        kind = Attention if group.anchors[0].op is ATTENTION else Contraction
+        return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices, kind), group)
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
         lowering = _Lowering(group, schedule, factors, choices)

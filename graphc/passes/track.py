@@ -10,8 +10,8 @@ import functools
 
 from graphc.ir.index import reshape_groups
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SLICE, TAKE_ALONG,
-                           UPDATE, WINDOW)
+from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES, SLICE,
+                           TAKE_ALONG, UPDATE, WINDOW)
 
 ONE, OTHER = -1, -2
 Dims = tuple[int, ...]
@@ -59,6 +59,8 @@ def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
         axis, rank = node.attrs[0], len(index.shape)
         return [(src, (*dims[:axis], OTHER if src.shape[axis] != 1 else ONE, *dims[axis + rank:])),
                 (index, dims[axis:axis + rank])]
+    if op is SCORES:
+        return _contracted(node, dims, OTHER)
     if not node.srcs:
         return []
     src = node.srcs[0]
@@ -90,6 +92,14 @@ def _same_extent(dims: Dims, shape: tuple[int, ...], src: tuple[int, ...]) -> Di
     return tuple(ONE if m == 1 else (d if n == m else OTHER) for d, n, m in zip(dims, shape, src, strict=True))
 
 
+def _contracted(node: Node, dims: Dims, inner: int) -> list[tuple[Node, Dims]]:
+    """The factors of a matrix product; `inner` carries the axis that is summed over."""
+    a, b = node.srcs
+    lead_a = broadcast(dims[:-2], node.shape[:-2], a.shape[:-2])
+    lead_b = broadcast(dims[:-2], node.shape[:-2], b.shape[:-2])
+    return [(a, (*lead_a, dims[-2], inner)), (b, (*lead_b, inner, dims[-1]))]
+
+
 def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
     """The sources of a reduction, contraction or scan, in its own iteration space: output axes, then the inner one."""
     rank = len(node.shape)
@@ -99,9 +109,5 @@ def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
         rest = own[axis + (len(node.attrs) == 3):]      # in blocks: the axis stays, and one of it has many elements
         return [(node.srcs[0], (*own[:axis], rank, *rest))]
     if node.op.kind == CONTRACT:
-        a, b = node.srcs
-        own = identity(node.shape)
-        lead_a = broadcast(own[:-2], node.shape[:-2], a.shape[:-2])
-        lead_b = broadcast(own[:-2], node.shape[:-2], b.shape[:-2])
-        return [(a, (*lead_a, own[-2], rank)), (b, (*lead_b, rank, own[-1]))]
+        return _contracted(node, identity(node.shape), rank)
     return [(s, identity(s.shape) if s.shape == node.shape else (OTHER,) * len(s.shape)) for s in node.srcs]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from graphc.ir.kernel import Kernel, Loop
+from graphc.ir.kernel import Kernel, Loop, Template
 from graphc.ir.node import Node
 from graphc.ir.ops import CONTRACT
 from graphc.ir.schedule import Group
@@ -48,6 +48,11 @@ def _has_lets(kernel: Kernel) -> bool:
     return any(type(s) is Loop and s.kind == "vector" and len(s.body) > 4 for s in kernel.body)
 
 
+def _is_product(kernel: Kernel) -> bool:
+    """Whether it is a product of matrices; an attention's blocks are fixed."""
+    return any(type(s) is Template and s.name == "gemm" for s in kernel.body)
+
+
 TUNABLES = (
     # Iterations of a chunk, in powers of two of the default.
     Tunable("chunk", ("map", "row"), 0, (-2, -1, 1, 2), _is_cut),
@@ -56,8 +61,8 @@ TUNABLES = (
     # Elements that one operation of a long formula takes before the next operation.
     Tunable("strip", ("map",), 32, (16, 64), _has_lets),
     # Rows and columns of a matrix product whose packed factors are used together.
-    Tunable("block_rows", ("contract",), None, (96, 192, 480, 960)),
-    Tunable("block_columns", ("contract",), None, (128, 256, 512, 1024, 2048)),
+    Tunable("block_rows", ("contract",), None, (96, 192, 480, 960), _is_product),
+    Tunable("block_columns", ("contract",), None, (128, 256, 512, 1024, 2048), _is_product),
 )
 _VALUES = {t.name: {*t.others, t.default} for t in TUNABLES}
 

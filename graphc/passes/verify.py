@@ -16,9 +16,9 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, 
 from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template,
                               index_of, operands)
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER,
-                           PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE,
-                           WINDOW)
+from graphc.ir.ops import (BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY,
+                           OTHER, PAD, PARAM, PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG,
+                           UPDATE, WHERE, WINDOW)
 from graphc.ir.schedule import Schedule
 
 
@@ -116,7 +116,7 @@ def _scattered(node: Node) -> tuple[int, ...] | None:
 
 
 _SHAPES = {ELEMENTWISE: _elementwise, REDUCE: _reduced, SCAN: lambda n: n.srcs[0].shape, CONTRACT: _contracted,
-           GATHER: _gathered, "scatter": _scattered}
+           PART: _contracted, GATHER: _gathered, "scatter": _scattered}
 
 
 def _region_fits(starts, steps, region: tuple[int, ...], whole: tuple[int, ...]) -> bool:
@@ -264,6 +264,8 @@ class _KernelChecker:
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 
     def _template(self, s: Template, ranges: Ranges, asked: set[Axis]) -> None:
+        if s.name == "attention":
+            self.known.add("score")
         for operand in s.operands:
             rows, columns = (s.span(name).size for name in operand.spans)
             self.locals[operand.name] = Local(operand.name, operand.dtype, rows * columns)
