@@ -7,10 +7,10 @@ simplification looks at them: see `node._is_structural`, and small exponents.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from graphc.ir.node import Node, const_of_words, const_value, const_words, make, rebuild, topological
-from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW
+from graphc.ir.node import Node, buffer, const_of_words, const_value, const_words, make, rebuild, topological
+from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW, SLICE
 
 EXPONENTS = tuple(float(k) for k in range(-4, 9))
 
@@ -25,6 +25,7 @@ class Graph:
     order   all nodes, sources first
     traced  it needs values that nobody has (gc.spec), or only a call of a jitted function: some of the leaves are
             without a buffer, or some of `params` are nodes
+    parts   slices of leaves that are leaves themselves
     """
 
     key: tuple
@@ -33,16 +34,22 @@ class Graph:
     order: list[Node]
     roots: Sequence[Node]
     traced: bool = False
+    parts: dict[Node, Node] = field(default_factory=dict)
 
 
-def canonicalize(roots: Sequence[Node]) -> Graph:
-    """Walk the graph once; iterative. This runs for every realize, so it is written for speed."""
+def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
+    """Walk the graph once; iterative. This runs for every realize, so it is written for speed.
+
+    A slice of a leaf that lies in one piece, such as `x[i]`, is a leaf over that part of the memory: so where it starts
+    is no part of the structure. Only where nothing else reads the leaf; else (whole) all of it is one input.
+    """
     number: dict[Node, int] = {}
     known = number.get
     entries: list[tuple] = []
     leaves: list[Node] = []
     params: list[int] = []
     order: list[Node] = []
+    parts: dict[Node, Node] = {}
     device = None
     traced = PARAM in [root.op for root in roots]
     stack = list(reversed(roots))
@@ -59,6 +66,15 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
             leaves.append(node)
             if node.value is None:
                 traced = True
+            continue
+        if node.op is SLICE and not whole and (offset := _offset(node)) is not None:
+            src = node.srcs[0]
+            part = src.value.part(offset, node.nbytes)
+            parts[node] = leaf = buffer(node.dtype, node.shape, part, node.device, node.site)
+            number[node] = len(entries)
+            order.append(node)
+            entries.append((BUFFER, node.dtype, node.shape))
+            leaves.append(leaf)
             continue
         if node.op is ALIAS:
             src = node.srcs[0]
@@ -90,8 +106,32 @@ def canonicalize(roots: Sequence[Node]) -> Graph:
         number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
-    return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots,
-                 traced)
+    if parts and _read_twice(parts, number):
+        return canonicalize(roots, whole=True)
+    return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots, traced,
+                 parts)
+
+
+def _offset(node: Node) -> int | None:
+    """Where, in bytes, a slice begins in a leaf, if it is one piece of it."""
+    src, (starts, steps) = node.srcs[0], node.attrs
+    if src.value is None or not node.size:
+        return None
+    offset, rest, inner = 0, src.dtype.itemsize, True
+    for start, step, length, n in zip(reversed(starts), reversed(steps), reversed(node.shape), reversed(src.shape),
+                                      strict=True):
+        if length != 1 and not inner or step != 1 and length != 1:
+            return None
+        inner = inner and length == n       # all axes further in are whole
+        offset += start * rest
+        rest *= n
+    return offset
+
+
+def _read_twice(parts: dict[Node, Node], number: dict[Node, int]) -> bool:
+    """Is a leaf, of which a part is read, read elsewhere as well?"""
+    sources = [part.srcs[0] for part in parts]
+    return len(set(sources)) < len(sources) or any(src in number for src in sources)
 
 
 def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
@@ -119,7 +159,7 @@ def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]
     leaves: list[Node] = []
     count = 0
     for node in graph.order:
-        if node.value is not None or node.op is BUFFER:
+        if node.value is not None or node.op is BUFFER or node in graph.parts:
             new[node] = make(BUFFER, node.dtype, node.shape, (), (len(leaves),), device=node.device)
             leaves.append(new[node])
             continue

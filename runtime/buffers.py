@@ -70,6 +70,12 @@ class Buffer:
             raise TypeError("an array of Python objects is no memory for kernels")
         return cls(array.__array_interface__["data"][0] or ALIGNMENT, array.nbytes, array)
 
+    def part(self, offset: int, nbytes: int) -> Buffer:
+        """Some of its bytes, to be read. They keep the whole alive, and nobody writes to it in place meanwhile."""
+        if offset < 0 or offset + nbytes > self.nbytes:
+            raise ValueError(f"{nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
+        return Buffer(self.address + offset, nbytes, self)
+
     def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """A read-only array on this memory; it keeps the buffer alive."""
         return self._array(np.dtype(dtype), tuple(shape), offset, True)

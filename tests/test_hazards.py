@@ -316,3 +316,37 @@ def test_from_the_fourth_batch_size_on_nothing_is_compiled(compiled):
     for batch in (64, 100, 129, 255):
         np.testing.assert_allclose(forward(batch).sum(1), 1, rtol=1e-5)
     assert (gc.counters() - before).compiles == 0
+
+
+def test_rows_of_a_tensor_are_one_program(compiled):
+    """Where a slice begins that lies in one piece is no part of the program: x[i], x[i:i + 4], x[i, 2:5], x[i, j]."""
+    a = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
+    x = gc.asarray(a)
+
+    def use(i: int) -> None:
+        np.testing.assert_array_equal((x[i] * 3.5 + 1).numpy(), a[i] * np.float32(3.5) + 1)
+        np.testing.assert_allclose(gc.sum(x[i:i + 4] * 3.5, axis=0).numpy(), (a[i:i + 4] * 3.5).sum(0), rtol=1e-5)
+        np.testing.assert_array_equal((x[i, 2:5] - 0.5).numpy(), a[i, 2:5] - np.float32(0.5))
+        assert float(x[i, i % 7] * 2.5) == a[i, i % 7] * np.float32(2.5)
+
+    use(0)
+    before = gc.counters()
+    for i in range(1, 36):
+        use(i)
+    done = gc.counters() - before
+    assert (done.compiles, done.program_misses, done.program_hits, done.launches) == (0, 0, 140, 140)
+
+
+def test_a_part_of_a_tensor_is_not_written_to_with_it():
+    a = np.arange(12.0).reshape(4, 3)
+    x = gc.asarray(a)
+    row = x[1].realize()
+    later = x[2] + 0.5
+    for i in range(1, 4):
+        x[i] = x[i - 1] * 2.0 + x[i]
+        a[i] = a[i - 1] * 2.0 + a[i]
+    np.testing.assert_array_equal(x.numpy(), a)
+    assert row.tolist() == [3.0, 4.0, 5.0] and later.tolist() == [6.5, 7.5, 8.5]
+    row += 1.0
+    assert row.tolist() == [4.0, 5.0, 6.0]
+    np.testing.assert_array_equal(x.numpy(), a)
