@@ -124,6 +124,21 @@ def test_what_a_function_returns_is_not_its_argument(text):
     check(y, before + 1)
 
 
+def test_masks_of_nothing():
+    x = np.ones((3, 4))
+    for shape in ((0,), (3, 0), (0, 4)):
+        check(gc.asarray(x)[np.zeros(shape, bool)], x[np.zeros(shape, bool)], exact=True)
+    with pytest.raises(IndexError):
+        gc.asarray(x)[np.zeros((0, 5), bool)]
+
+
+def test_diagonals_beyond_the_corners():
+    for k in (2**63, -2**70, 5, -5):
+        assert gc.eye(2, 3, k=k).tolist() == [[0.0] * 3] * 2
+        assert gc.tri(2, 3, k=k).tolist() == [[float(k > 0)] * 3] * 2
+        assert gc.triu(gc.ones((2, 3)), k=k).tolist() == [[float(k < 0)] * 3] * 2
+
+
 def test_asarray_of_a_tensor_is_that_tensor():
     x = gc.asarray([1.0, 2.0])
     for y in (gc.asarray(x), gc.asarray(x, copy=False), gc.asarray(x, dtype="float64", device=x.device)):

@@ -303,7 +303,8 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
 def _grid(n_rows: int, n_cols: int | None, k: int, device: str | None, name: str) -> tuple[Tensor, Tensor, int]:
     """Counters of the rows and of the columns of a matrix, and the number of a diagonal."""
     rows, columns = a_shape((n_rows, n_rows if n_cols is None else n_cols), name)
-    return iota(rows, 0, 2, device), iota(columns, 1, 2, device), an_int(k, name, "k")
+    k = max(-rows, min(an_int(k, name, "k"), columns))     # beyond the corners it makes no difference
+    return iota(rows, 0, 2, device), iota(columns, 1, 2, device), k
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, device: str | None = None):

@@ -116,6 +116,11 @@ def _entry(item, name: str) -> list:
                               fix="use integers, slices, '...', None, boolean masks or integer arrays") from None
 
 
+def _fits_axes(mask: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    """A mask without elements selects nothing: as in NumPy, its axis of size 0 fits any."""
+    return len(mask) == len(sizes) and all(m in (0, n) for m, n in zip(mask, sizes, strict=True))
+
+
 def _unmasked(entries: list, shape: tuple[int, ...], name: str) -> list:
     """Each boolean mask replaced by the positions of its true elements, an integer array per axis."""
     if not any(isinstance(e, np.ndarray) and e.dtype == bool for e in entries):
@@ -123,7 +128,7 @@ def _unmasked(entries: list, shape: tuple[int, ...], name: str) -> list:
     found, axis = [], 0
     for entry in entries:
         if isinstance(entry, np.ndarray) and entry.dtype == bool:
-            if entry.shape != shape[axis:axis + entry.ndim]:
+            if not _fits_axes(entry.shape, shape[axis:axis + entry.ndim]):
                 raise IndexOutOfRange(f"a boolean mask of shape {entry.shape} does not fit axes of sizes "
                                       f"{shape[axis:axis + entry.ndim]}", op=name)
             found += list(np.nonzero(entry)) if entry.ndim else [_NewAxis(bool(entry))]
