@@ -65,8 +65,8 @@ def run(tensor: gc.Tensor) -> tuple[bytes, tuple]:
     return out.view(np.uint8, (tensor.nbytes,)).tobytes(), (program.kernels, program.steps)
 
 
-TUNED = {"map": {"chunk"}, "row": {"chunk"}, "column": {"columns"}, "contract": {"block_rows", "block_columns"},
-         "long": {"chunk", "strip"}}
+TUNED = {"map": {"chunk"}, "row": {"chunk"}, "column": {"columns"},
+         "contract": {"block_rows", "block_columns", "panel"}, "long": {"chunk", "strip"}}
 
 
 @pytest.mark.parametrize("name", TUNED)

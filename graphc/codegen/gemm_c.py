@@ -9,7 +9,6 @@ from graphc.ir.kernel import Loop, Operand, Span, Store, Template
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
-BLOCK = 1 << 18             # bytes of b that are packed at a time: half of a small L2 cache
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
 SQUARE = 64                 # elements on each side of what is turned at a time
 
@@ -20,7 +19,7 @@ def gemm(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     size = s.dtype.itemsize
     panel = 2 * WIDEST // size
-    columns = BLOCK // (CHUNK * size) // panel * panel
+    columns = model.kernel.panel // (CHUNK * size) // panel * panel
     for name in ("vectors", "fma", "tile"):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     nests = {operand.name: _packing(model, s, operand) for operand in s.operands}

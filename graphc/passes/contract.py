@@ -26,6 +26,7 @@ MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 480, 1024   # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
+PANEL = 1 << 18             # bytes of b that are packed at a time: half of a small L2 cache
 SMALL = 1 << 20             # multiply-adds that a chunk should have
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
@@ -221,7 +222,8 @@ class Contraction:
             buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
                           + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
             params=tuple(self.reader.params.items()), parallel=parallel, tiled=False, width=None, chunk=chunk,
-            body=(template,), unrolled=self.reader.unrolled, prologue=place(tuple(self.prologue), renumber, None))
+            body=(template,), unrolled=self.reader.unrolled, panel=self.choices.get("panel", PANEL),
+            prologue=place(tuple(self.prologue), renumber, None))
         return kernel, tuple(inputs + outputs)
 
 
