@@ -1,6 +1,9 @@
 """Neural networks: modules, layers, losses, initial values. Written with the public API alone."""
 from graphc.api.activations import cross_entropy, gelu, log_softmax, relu, sigmoid, silu, softmax
 from graphc.nn import functional, init
+from graphc.nn.attention import (
+    MLP, KVCache, MultiHeadAttention, SwiGLU, TransformerDecoderBlock, TransformerEncoderBlock,
+)
 from graphc.nn.functional import (
     apply_rope, bce, bce_with_logits, dropout, embedding, group_norm, huber, kl, l1, layer_norm, linear, mse, nll,
     rms_norm, rotary_angles,

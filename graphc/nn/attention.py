@@ -1,0 +1,121 @@
+"""Attention, and the blocks of transformers."""
+from __future__ import annotations
+
+import graphc as gc
+from graphc.errors import ShapeError
+from graphc.nn.layers import Dropout, LayerNorm, Linear, RotaryEmbedding
+from graphc.nn.module import Module
+
+
+class KVCache:
+    """Keys and values of the positions so far: (batch, heads, capacity, width), written in place.
+
+    `length` is a tensor, so that a compiled step serves every position.
+    """
+
+    def __init__(self, batch: int, heads: int, capacity: int, width: int, dtype=gc.float32):
+        self.keys = gc.zeros((batch, heads, capacity, width), dtype=dtype)
+        self.values = gc.zeros((batch, heads, capacity, width), dtype=dtype)
+        self.length = gc.zeros((), dtype=gc.int64)
+
+    def append(self, keys, values):
+        """Write the next positions. Returns all keys, all values and the number of positions before these."""
+        before, count = self.length * 1, keys.shape[-2]
+        place = gc.arange(count) + before
+        everything = slice(None)
+        self.keys[everything, everything, place] = keys
+        self.values[everything, everything, place] = values
+        self.length.assign(before + count)
+        return self.keys, self.values, before
+
+
+class MultiHeadAttention(Module):
+    """Attention with `heads` heads over (batch, length, width). Vaswani et al. (2017).
+
+    kv_heads: fewer heads for keys and values than for queries, each shared by heads / kv_heads (Ainslie et al. 2023).
+    causal: a position sees itself and what is before it. rope: a RotaryEmbedding for queries and keys.
+    """
+
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, causal: bool = False, bias: bool = True,
+                 rope: RotaryEmbedding | None = None):
+        kv_heads = kv_heads or heads
+        if width % heads or heads % kv_heads:
+            raise ShapeError(f"a width of {width} does not divide into {heads} heads, or these into {kv_heads}",
+                             op="MultiHeadAttention")
+        self.heads, self.kv_heads, self.causal, self.rope = heads, kv_heads, causal, rope
+        each = width // heads
+        self.query = Linear(width, width, bias)
+        self.key = Linear(width, kv_heads * each, bias)
+        self.value = Linear(width, kv_heads * each, bias)
+        self.out = Linear(width, width, bias)
+
+    def forward(self, x, context=None, mask=None, cache: KVCache | None = None):
+        """x: (batch, length, width). context: what keys and values come from, x itself if None. mask: see
+        `graphc.scaled_dot_product_attention`. cache: keys and values of earlier positions; x goes on after them."""
+        context = x if context is None else context
+        q = self._split(self.query(x), self.heads)
+        k, v = self._split(self.key(context), self.kv_heads), self._split(self.value(context), self.kv_heads)
+        offset = 0 if cache is None else cache.length * 1
+        if self.rope is not None:
+            q, k = self.rope(q, offset), self.rope(k, offset)
+        causal = self.causal
+        if cache is not None:
+            k, v, before = cache.append(k, v)
+            seen = gc.arange(k.shape[-2]) <= (gc.arange(q.shape[-2]) + before).expand_dims(-1)
+            mask, causal = seen if mask is None else seen & mask, False
+        y = gc.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=self.heads != self.kv_heads)
+        return self.out(y.swapaxes(1, 2).reshape(*x.shape[:2], -1))
+
+    def _split(self, x, heads: int):
+        return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
+
+
+class SwiGLU(Module):
+    """down(silu(gate(x)) * up(x)). Shazeer (2020), *GLU variants improve transformer*."""
+
+    def __init__(self, width: int, hidden: int, bias: bool = False):
+        self.gate, self.up = Linear(width, hidden, bias), Linear(width, hidden, bias)
+        self.down = Linear(hidden, width, bias)
+
+    def forward(self, x):
+        return self.down(gc.silu(self.gate(x)) * self.up(x))
+
+
+class MLP(Module):
+    """down(gelu(up(x)))"""
+
+    def __init__(self, width: int, hidden: int, bias: bool = True):
+        self.up, self.down = Linear(width, hidden, bias), Linear(hidden, width, bias)
+
+    def forward(self, x):
+        return self.down(gc.gelu(self.up(x)))
+
+
+class TransformerEncoderBlock(Module):
+    """Self-attention and an MLP, each on a normalised copy and added to x (pre-norm, Xiong et al. 2020)."""
+
+    def __init__(self, width: int, heads: int, hidden: int | None = None, dropout: float = 0.0, causal: bool = False):
+        self.norm1, self.norm2 = LayerNorm(width), LayerNorm(width)
+        self.attention = MultiHeadAttention(width, heads, causal=causal)
+        self.mlp = MLP(width, hidden or 4 * width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x, mask=None, cache: KVCache | None = None):
+        x = x + self.dropout(self.attention(self.norm1(x), mask=mask, cache=cache))
+        return x + self.dropout(self.mlp(self.norm2(x)))
+
+
+class TransformerDecoderBlock(Module):
+    """Causal self-attention, attention to `memory` and an MLP, each on a normalised copy and added to x."""
+
+    def __init__(self, width: int, heads: int, hidden: int | None = None, dropout: float = 0.0):
+        self.norm1, self.norm2, self.norm3 = LayerNorm(width), LayerNorm(width), LayerNorm(width)
+        self.attention = MultiHeadAttention(width, heads, causal=True)
+        self.cross = MultiHeadAttention(width, heads)
+        self.mlp = MLP(width, hidden or 4 * width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = x + self.dropout(self.attention(self.norm1(x), mask=mask))
+        x = x + self.dropout(self.cross(self.norm2(x), context=memory, mask=memory_mask))
+        return x + self.dropout(self.mlp(self.norm3(x)))

@@ -1,0 +1,106 @@
+"""Attention layers and transformer blocks against NumPy, and step by step with a cache against all at once."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import nn
+from graphc.errors import ShapeError
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    gc.random.seed(1)
+    with gc.backend("reference"):
+        yield
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def dense(layer, x):
+    return x @ layer.weight.numpy().T + (0 if layer.bias is None else layer.bias.numpy())
+
+
+def attention(layer, x, context=None, seen=None):
+    context = x if context is None else context
+    def split(y, heads):
+        return y.reshape(*y.shape[:2], heads, -1).swapaxes(1, 2)
+    q = split(dense(layer.query, x), layer.heads)
+    k, v = (split(dense(f, context), layer.kv_heads) for f in (layer.key, layer.value))
+    k, v = (np.repeat(t, layer.heads // layer.kv_heads, axis=1) for t in (k, v))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if seen is not None:
+        scores = np.where(seen, scores, -np.inf)
+    y = (softmax(scores) @ v).swapaxes(1, 2)
+    return dense(layer.out, y.reshape(*x.shape[:2], -1))
+
+
+@pytest.mark.parametrize("kv_heads, causal", [(4, False), (2, True), (1, True)])
+def test_heads(kv_heads, causal):
+    layer = nn.MultiHeadAttention(16, 4, kv_heads, causal)
+    x = normal(2, 5, 16)
+    seen = np.tri(5, dtype=bool) if causal else None
+    np.testing.assert_allclose(layer(gc.asarray(x)).numpy(), attention(layer, x, seen=seen), rtol=1e-4, atol=1e-5)
+
+
+def test_context_and_mask():
+    layer = nn.MultiHeadAttention(8, 2)
+    x, context = normal(2, 3, 8), normal(2, 6, 8, seed=1)
+    seen = np.random.default_rng(2).random((3, 6)) < 0.7
+    seen[:, 0] = True
+    found = layer(gc.asarray(x), gc.asarray(context), mask=gc.asarray(seen)).numpy()
+    np.testing.assert_allclose(found, attention(layer, x, context, seen), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ShapeError, match="width of 8 does not divide into 3 heads"):
+        nn.MultiHeadAttention(8, 3)
+
+
+def test_a_cache_gives_what_all_at_once_gives():
+    layer = nn.MultiHeadAttention(16, 4, 2, causal=True, rope=nn.RotaryEmbedding(4))
+    x = gc.asarray(normal(2, 7, 16))
+    whole = layer(x).numpy()
+    cache = nn.KVCache(2, 2, 10, 4)
+    parts = [layer(x[:, a:b], cache=cache).numpy() for a, b in ((0, 4), (4, 5), (5, 7))]
+    np.testing.assert_allclose(np.concatenate(parts, 1), whole, rtol=1e-4, atol=1e-5)
+    assert int(cache.length) == 7 and not cache.keys.numpy()[:, :, 7:].any()
+
+
+def test_blocks():
+    block = nn.TransformerEncoderBlock(8, 2, 12, causal=True)
+    x = normal(2, 4, 8)
+
+    def norm(layer, x):
+        return ((x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)).astype(np.float32)
+
+    h = x + attention(block.attention, norm(block.norm1, x), seen=np.tri(4, dtype=bool))
+    inner = dense(block.mlp.up, norm(block.norm2, h))
+    expected = h + dense(block.mlp.down, gc.gelu(gc.asarray(inner)).numpy())
+    np.testing.assert_allclose(block(gc.asarray(x)).numpy(), expected, rtol=1e-3, atol=1e-4)
+    decoder = nn.TransformerDecoderBlock(8, 2)
+    assert decoder(gc.asarray(x), gc.asarray(normal(2, 9, 8))).shape == (2, 4, 8)
+    gate = nn.SwiGLU(8, 6)
+    a = dense(gate.gate, x)
+    np.testing.assert_allclose(gate(gc.asarray(x)).numpy(), dense(gate.down, a / (1 + np.exp(-a)) * dense(gate.up, x)),
+                               rtol=1e-4, atol=1e-5)
+
+
+def test_a_transformer_learns():
+    gc.random.seed(0)
+    net = nn.Sequential(nn.Embedding(5, 16), nn.TransformerEncoderBlock(16, 2, causal=True), nn.Linear(16, 5))
+    optimizer = gc.optim.Adam(net.parameters(), lr=0.01)
+    x = gc.asarray(np.random.default_rng(0).integers(0, 5, (8, 6)))
+    losses = []
+    for _ in range(25):
+        optimizer.zero_grad()
+        loss = nn.cross_entropy(net(x), gc.roll(x, 1, axis=1))       # the word before, which attention can see
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.6 * losses[0]
