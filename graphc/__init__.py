@@ -71,6 +71,7 @@ _LAZY = {
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),
+    **dict.fromkeys("scan while_loop cond".split(), "graphc.api.loops"),
     "matmul": "graphc.api.products",
     "scaled_dot_product_attention": "graphc.api.attention",
     "einsum": "graphc.api.einsum",

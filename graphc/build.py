@@ -1,15 +1,15 @@
-"""A canonical graph through all passes to a Program: the pipeline, on one page."""
+"""A canonical graph through all passes to a Program: the pipeline, on one page. Bodies of loops go the same way."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from graphc import debug, tuning
+from graphc import build_loops, debug, tuning
 from graphc.canonical import Graph, rebuild_canonical
 from graphc.codegen import Rendered, render
 from graphc.config import settings
 from graphc.errors import ConfigError
 from graphc.ir.node import Node, const, const_words, make
-from graphc.ir.ops import GET
+from graphc.ir.ops import GET, LIBRARY_CALL
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.ir.schedule import Schedule
 from graphc.passes import GRAPH_PASSES, batch, fuse, lower, plan_memory, verify
@@ -26,12 +26,17 @@ class Built:
     schedule: Schedule
     steps: tuple[Batch | LibraryCall | CopyNode, ...]
     rendered: dict[LoweredKernel, Rendered]
+    bodies: dict[Node, tuple[Built, ...]]       # of loops and branches
 
 
 @dataclass(eq=False, slots=True)
 class Planned:
-    """A graph through all passes. `results`: the GET nodes of each library call; `drafts`: the text of kernels that may
-    share it with others, as it was before their memory was planned."""
+    """A graph through all passes.
+
+    results  what each call fills: its GET nodes, and memory that it works in
+    drafts   the text of kernels that may share it with others, as it was before their memory was planned
+    bodies   of loops and branches
+    """
 
     roots: tuple[Node, ...]
     leaves: tuple[Node, ...]
@@ -39,22 +44,31 @@ class Planned:
     results: dict[Node, list[Node]]
     drafts: dict[LoweredKernel, Rendered]
     memory: MemoryPlan
+    bodies: dict[Node, tuple[Planned, ...]]
 
 
 def build(graph: Graph, dialect: str) -> Built:
     planned = plan_graph(graph, dialect)
+    return _written(planned, dialect)
+
+
+def _written(planned: Planned, dialect: str) -> Built:
     memory = planned.memory
+    bodies = {call: tuple(_written(p, dialect) for p in inside) for call, inside in planned.bodies.items()}
     rendered = _render(memory.steps, planned.drafts, dialect)
-    program = _assemble(memory, rendered, planned.results, planned.roots, len(planned.leaves))
-    return Built(program, planned.schedule, memory.steps, rendered)
+    program = _assemble(planned, rendered, bodies)
+    return Built(program, planned.schedule, memory.steps, rendered, bodies)
 
 
 def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
+    return _plan(*rebuild_canonical(graph), dialect)
+
+
+def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body: bool = False) -> Planned:
     names = [*(name for name, _ in GRAPH_PASSES), "fuse", "batch"]
     unknown = settings.disable.difference(names)
     if unknown:
         raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(names)}")
-    roots, leaves = rebuild_canonical(graph)
     show = settings.debug > 2
     if show:
         debug.show_graph(roots, "recorded")
@@ -65,6 +79,8 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
                 debug.show_graph(roots, f"after {name}")
             if settings.verify:
                 verify.verify_graph(roots, name)
+    if body:
+        roots = build_loops.fenced(roots)
     schedule = fuse(roots, disabled="fuse" in settings.disable)
     if show:
         debug.show_schedule(schedule)
@@ -72,7 +88,11 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
     if settings.verify:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)
-    results = _library_results(schedule)
+    calls = [call for group in schedule.groups if group.kind == "library" for call in group.anchors]
+    bodies = {call: tuple(_plan(b.roots, b.inputs, dialect, body=True) for b in build_loops.bodies_of(call))
+              for call in calls if call.op is not LIBRARY_CALL}
+    results = {call: [*_results(call), *(build_loops.room(call, bodies[call]) if call in bodies else ())]
+               for call in calls}
     drafts = {} if "batch" in settings.disable else _drafts(alike(lowered), dialect)
     steps = batch(lowered, {step: r.source for step, r in drafts.items()}, of_one_element(drafts), roots)
     if settings.verify:
@@ -80,7 +100,7 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
     memory = plan_memory(steps, roots, leaves, results)
     if settings.verify:
         verify.verify_kernels(m for step in memory.steps if isinstance(step, Batch) for m in step.members)
-    return Planned(roots, leaves, schedule, results, drafts, memory)
+    return Planned(roots, leaves, schedule, results, drafts, memory, bodies)
 
 
 def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:
@@ -109,14 +129,15 @@ def _render(steps, drafts: dict[LoweredKernel, Rendered], dialect: str) -> dict[
     return rendered
 
 
-def _library_results(schedule: Schedule) -> dict[Node, list[Node]]:
-    """The GET nodes of each library call: a routine fills all its results, read or not."""
-    return {call: [make(GET, dtype, shape, (call,), (i,), device=call.device)
-                   for i, (dtype, shape) in enumerate(zip(call.dtype, call.shape, strict=True))]
-            for group in schedule.groups if group.kind == "library" for call in group.anchors}
+def _results(call: Node) -> list[Node]:
+    """The GET nodes of a call: it fills all its results, read or not."""
+    return [make(GET, dtype, shape, (call,), (i,), device=call.device)
+            for i, (dtype, shape) in enumerate(zip(call.dtype, call.shape, strict=True))]
 
 
-def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], inputs: int) -> Program:
+def _assemble(planned: Planned, rendered: dict[LoweredKernel, Rendered], bodies: dict[Node, tuple[Built, ...]]
+              ) -> Program:
+    memory, results = planned.memory, planned.results
     kernels: dict[KernelSource, int] = {}
     steps: list[Step] = []
     labels: list[str] = []
@@ -125,13 +146,17 @@ def _assemble(memory: MemoryPlan, rendered, results, roots: tuple[Node, ...], in
             steps.append(Copy(memory.slot_of[step.source], memory.slot_of[step.target], step.target.nbytes))
             labels.append("copy")
         elif isinstance(step, LibraryCall):
-            steps.append(_library(step.node, results[step.node], memory))
-            labels.append(step.node.attrs[0])
+            call = step.node
+            if call in bodies:
+                steps.append(build_loops.step_of(call, planned, tuple(b.program for b in bodies[call])))
+            else:
+                steps.append(_library(call, results[call], memory))
+            labels.append(call.attrs[0] if call.op is LIBRARY_CALL else call.op.name)
         else:
             steps.append(_launch(step, rendered, kernels, memory.slot_of))
             labels.append(step.members[0].kernel.name)
-    outputs = tuple(memory.slot_of[r] for r in roots)
-    return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(inputs)), outputs, memory.arena,
+    outputs = tuple(memory.slot_of[r] for r in planned.roots)
+    return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(len(planned.leaves))), outputs, memory.arena,
                    tuple(labels))
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphc.ir.node import Node, buffer, const_of_words, const_value, const_words, make, rebuild, topological
+from graphc.ir.node import Node, buffer, const_of_words, const_words, is_exponent, make, rebuild, topological
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW, SLICE
-
-EXPONENTS = tuple(float(k) for k in range(-4, 9))
 
 
 @dataclass(eq=False, slots=True)
@@ -146,11 +144,6 @@ def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
             else:
                 ids[position] = src.dtype   # a comparison's own dtype does not tell what it compares
                 params.append(const_words(src))
-
-
-def is_exponent(src: Node) -> bool:
-    """Small exponents are structural: powers of them become products."""
-    return float(const_value(src)) in EXPONENTS
 
 
 def rebuild_canonical(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:

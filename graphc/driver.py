@@ -22,6 +22,7 @@ from graphc import canonical, program_cache
 from graphc.config import settings
 from graphc.errors import CompileError, GraphcError, OutOfMemory, TracerError
 from graphc.ir import dtype as dt
+from graphc.ir.body import LOOPED
 from graphc.ir.node import Node, make
 from graphc.ir.node import buffer as make_leaf
 from graphc.ir.ops import CONST, NEG
@@ -190,6 +191,9 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
         return TracerError("the value depends on a tensor without values (gc.spec)", op=asked,
                            fix="use gc.spec only to find out shapes, dtypes, plans and gc.estimate_memory",
                            site=graph.roots[0].site)
+    if LOOPED in reasons:
+        return TracerError("the value depends on what a loop or branch is given, and is not known while its function "
+                           "is traced", op=asked, fix="choose by gc.where or gc.cond instead of if")
     if GIVEN_AWAY in reasons:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")

@@ -29,7 +29,8 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Span, Store, Template
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
-from graphc.ir.program import Copy, Launch, Library
+from graphc.ir import program as program_steps
+from graphc.ir.program import Branch, Copy, Launch, Library
 
 GARBAGE = 0xA5              # every byte of fresh memory
 NOBODY, BEFORE = -1, -2     # who wrote an element: no one; whoever ran before this kernel
@@ -475,7 +476,38 @@ def run_program(built: Built, inputs: Sequence[np.ndarray], words: Sequence[int]
             memories.copy(step)
         elif isinstance(step, Library):
             memories.call(step)
+        else:
+            inside = built.bodies[made_from.node]
+            own = [words[number] for number in step.params]
+            (_run_loop if isinstance(step, program_steps.Loop) else _run_branch)(step, inside, memories, own, order)
     return [memories.output(slot) for slot in program.outputs]
+
+
+def _run_loop(step: program_steps.Loop, inside: Sequence[Built], memories: _Slots, words: list[int], order: str
+              ) -> None:
+    """By values: a turn gets its inputs and gives its outputs in memory of its own."""
+    state = [memories.whole(c.initial) for c in step.carried]
+    fixed = [memories.whole(slot) for slot in step.arrays]
+    count, turn = len(state), 0
+    while step.turns is None or turn < step.turns:
+        if step.test is not None and not run_program(inside[0], [*state, *fixed], words, order)[0][0]:
+            break
+        number = step.turns - 1 - turn if step.turns is not None and step.reverse else turn
+        slices = [memories.whole(x.slot)[x.stride * number:x.stride * (number + 1)] for x in step.sliced]
+        results = run_program(inside[-1], [*state, *slices, *fixed], words, order)
+        state = results[:count]
+        for x, part in zip(step.stacked, results[count:], strict=True):
+            memories.fill(x.slot, part, x.stride * number)
+        turn += 1
+    for c, value in zip(step.carried, state, strict=True):
+        memories.fill(c.result, value)
+
+
+def _run_branch(step: Branch, inside: Sequence[Built], memories: _Slots, words: list[int], order: str) -> None:
+    taken = inside[0 if memories.whole(step.condition)[0] else 1]
+    results = run_program(taken, [memories.whole(slot) for slot in step.inputs], words, order)
+    for slot, value in zip(step.outputs, results, strict=True):
+        memories.fill(slot, value)
 
 
 def _scalar(word: int, dtype: DType):
@@ -540,6 +572,17 @@ class _Slots:
         if not (self.known[operand.slot][:size] == operand.slot).all():
             raise KernelFault(f"a library routine reads slot {operand.slot} before it is written")
         return self.bytes[operand.slot][:size].view(dtype).reshape(operand.shape)
+
+    def whole(self, slot: int) -> np.ndarray:
+        """The bytes of a slot that a loop or branch reads."""
+        if not (self.known[slot] == slot).all():
+            raise KernelFault(f"a loop or branch reads slot {slot} before it is written")
+        return self.bytes[slot].copy()
+
+    def fill(self, slot: int, value: np.ndarray, offset: int = 0) -> None:
+        raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
+        self.bytes[slot][offset:offset + raw.size] = raw
+        self.known[slot][offset:offset + raw.size] = slot
 
     def output(self, slot: int) -> np.ndarray:
         if not (self.known[slot] == slot).all():

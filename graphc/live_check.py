@@ -21,11 +21,11 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.errors import MismatchError, Site
 from graphc.ir.node import Node, const_value, topological
-from graphc.ir.ops import ATTENTION, CAST, CONST, GET, MOVEMENT
+from graphc.ir.ops import ATTENTION, CAST, CONST, GET, LIBRARY_CALL, MOVEMENT
 from graphc.report import make_plan
 from graphc.runtime.backend import Backend
 from graphc.runtime.buffers import Buffer
-from graphc.tolerances import attention_mismatch, equal_bits, mismatch
+from graphc.tolerances import attention_mismatch, equal_bits, loop_mismatch, mismatch
 
 
 def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
@@ -82,8 +82,10 @@ def _problem(node: Node, arrays: dict[Node, np.ndarray]) -> str | None:
         if node.op is GET:
             call = node.srcs[0]
             want = call.op.numpy(call.attrs, call.dtype, call.shape, *[_array(s, arrays) for s in call.srcs])
-            same = equal_bits(arrays[node], np.asarray(want[node.attrs[0]]))
-            return None if same else "the library's result differs"
+            result = np.asarray(want[node.attrs[0]])
+            if call.op is not LIBRARY_CALL:
+                return loop_mismatch(arrays[node], result)
+            return None if equal_bits(arrays[node], result) else "the library's result differs"
         sources = [_array(s, arrays) for s in node.srcs]
         return mismatch(node.op, node.attrs, node.dtype, node.shape, arrays[node], sources)
 

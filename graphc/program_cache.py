@@ -16,7 +16,7 @@ from graphc.runtime.cache import Store
 
 # What decides how a program looks.
 _FOLDERS = ("ir", "passes", "codegen", "codegen_templates", "codegen_templates/c")
-_FILES = ("build.py", "canonical.py")
+_FILES = ("build.py", "build_loops.py", "canonical.py")
 _STORE = Store("programs")
 
 

@@ -54,9 +54,10 @@ def _value(node: Node, values: dict):
         result = node.op.numpy(node.attrs, node.dtype, node.shape, *sources)
     except BadIndex as bad:
         raise IndexOutOfRange(f"index {bad.index} is out of range for an axis of size {bad.size}", op="index",
-                              site=node.site) from None
+                              site=getattr(bad, "found", (None, node.site))[1]) from None
     except np.linalg.LinAlgError as error:  # its class is what users catch; the text gains what every error has
-        raise type(error)(str(GraphcError(str(error), op=node.attrs[0], site=node.site))) from None
+        op, site = getattr(error, "found", (node.attrs[0], node.site))     # inside a loop, what was found there
+        raise type(error)(str(GraphcError(str(error), op=op, site=site))) from None
     if isinstance(result, tuple):
         return result
     result = np.asarray(result)

@@ -8,7 +8,7 @@ from graphc.build import Built
 from graphc.config import settings
 from graphc.errors import Site
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import BUFFER
+from graphc.ir.ops import BUFFER, IF, LOOP, PARAM, WHILE
 from graphc.ir.program import Program
 from graphc.passes.batch import Batch
 from graphc.passes.cost import kernel_cost
@@ -26,6 +26,8 @@ class KernelPlan:
     origins                           the user's lines it comes from, "file:line"
     shapes                            its buffers, as text; of the first members where there are several
     members                           how many independent runs of the kernel the launch holds
+    inside                            of a loop or branch: the kernels of a turn; its own bytes and flops are those of
+                                      all turns (of one, where their number is not known; of the larger branch)
     launch                            (chunks, threads)
     cached                            "in memory", "on disk", "not compiled" or "library"
     """
@@ -40,9 +42,13 @@ class KernelPlan:
     launch: tuple[int, int]
     cached: str
     members: int = 1
+    inside: tuple[KernelPlan, ...] = ()
 
     def __str__(self) -> str:
         times = f" x {self.members}" if self.members > 1 else ""
+        return "\n       ".join([self._line(times), *map(str, self.inside)])
+
+    def _line(self, times: str) -> str:
         return (f"{self.name}{times}: {self.shapes}; {amount(self.bytes_read)}B read, "
                 f"{amount(self.bytes_written)}B written, {amount(self.flops)}flop; "
                 f"{', '.join(self.origins) or 'no line of a program'}")
@@ -91,18 +97,36 @@ def amount(value: float) -> str:
 
 def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:
     """The plan where these inputs are donated to the outputs that can take them over."""
-    sources = [r.source for r in built.rendered.values()]
+    sources = built.program.all_kernels
     states = dict(zip(sources, backend.cached(sources), strict=True))
-    kernels, copies = [], 0
+    copies = sum(isinstance(step, CopyNode) for step in built.steps)
+    return Plan(_kernels(built, states), built.program.peak_with(donated), tuple(dict.fromkeys(built.schedule.notes)),
+                copies, built.program)
+
+
+def _kernels(built: Built, states: dict) -> tuple[KernelPlan, ...]:
+    kernels = []
     for step in built.steps:
-        if isinstance(step, CopyNode):
-            copies += 1
-        elif isinstance(step, LibraryCall):
-            kernels.append(_library(step))
-        else:
+        if isinstance(step, Batch):
             kernels.append(_kernel(step, built, states))
-    return Plan(tuple(kernels), built.program.peak_with(donated), tuple(dict.fromkeys(built.schedule.notes)), copies,
-                built.program)
+        elif isinstance(step, LibraryCall):
+            inside = built.bodies.get(step.node)
+            kernels.append(_library(step) if inside is None else _loop(step.node, inside, states))
+    return tuple(kernels)
+
+
+def _loop(call: Node, inside: tuple[Built, ...], states: dict) -> KernelPlan:
+    bodies = [_kernels(built, states) for built in inside]
+    turns = call.attrs[3] if call.op is LOOP else 1
+    together = max if call.op is IF else sum
+    read, written, flops = (turns * together(sum(getattr(k, what) for k in body) for body in bodies)
+                            for what in ("bytes_read", "bytes_written", "flops"))
+    name = {LOOP: f"loop of {turns} turns", WHILE: "loop with a condition", IF: "branch"}[call.op]
+    kernels = tuple(k for body in bodies for k in body)
+    shapes = f"{_shapes([s for s in call.srcs if s.op is not PARAM])} -> " + \
+        ", ".join(f"{d}{list(s)}" for d, s in zip(call.dtype, call.shape, strict=True))
+    return KernelPlan(name, "\n".join(dict.fromkeys(k.source for k in kernels)), read, written, flops,
+                      _site_lines([call]), shapes, (1, settings.num_threads), "inside", inside=kernels)
 
 
 def _kernel(step: Batch, built: Built, states: dict) -> KernelPlan:

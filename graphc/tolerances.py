@@ -62,6 +62,27 @@ def attention_mismatch(got: np.ndarray, steps: np.ndarray, dtype: DType) -> str 
 _COMPLEX_EXACT = {"add", "sub", "neg", "conj", "complex", "cast", "bitcast", "where", "fence"}
 
 
+LOOP_RTOL = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8}
+
+
+def loop_mismatch(found: np.ndarray, want: np.ndarray) -> str | None:
+    """What is wrong with a result of a loop or branch. Its turns build on one another, so that errors of single
+    operations grow; the tolerance is relative to the largest element, and generous. Integers are exact."""
+    if found.shape != want.shape or found.dtype != want.dtype:
+        return f"{found.dtype}{list(found.shape)} instead of {want.dtype}{list(want.shape)}"
+    real = found.real.dtype
+    if real.name not in LOOP_RTOL:
+        return None if equal_bits(found, want) else "the integers differ"
+    a, b = (x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) for x in (found, want))
+    rtol = LOOP_RTOL[real.name]
+    with np.errstate(all="ignore"):
+        finite = np.abs(b[np.isfinite(b)])
+        scale = finite.max() if finite.size else 0.0
+    same = np.isclose(a, b, rtol=rtol, atol=rtol * scale, equal_nan=True)
+    wrong = int((~same).sum())
+    return f"{wrong} of {a.size} elements differ by more than {rtol:g} of the largest" if wrong else None
+
+
 def equal_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal as bit patterns, except that all NaN are one: which operand's payload survives, IEEE 754 leaves open."""
     return a.shape == b.shape and a.dtype == b.dtype and bool(np.array_equal(words(a), words(b)))

@@ -110,7 +110,8 @@ class CpuBackend:
 
     def load(self, program: Program) -> CpuExecutable:
         check(program)
-        handles = self.compile(program.kernels)
+        kernels = program.all_kernels
+        handles = dict(zip(kernels, self.compile(kernels), strict=True))
         return CpuExecutable(program, handles, self.library())
 
     def library(self) -> native.Native:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -15,16 +15,15 @@ import numpy as np
 
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
-from graphc.ir.program import Copy, Launch, Library, Member, Operand, Program, Slot, Step
-from graphc.runtime import native, profiler
+from graphc.ir.program import Branch, Copy, Launch, Library, Loop, Member, Operand, Program, Slot, Step, bodies
+from graphc.runtime import image, native, profiler
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
+from graphc.runtime.image import Handles, Layout
 
 _nbytes, _address = attrgetter("nbytes"), attrgetter("address")
 
-COPY_CHUNK = 262144  # bytes; run.c has the same number
-OFFSET_SHIFT = 24  # run.c has the same number
 MEMBER_SHIFT = 32  # where the member stands in what run.c tells of a bad index
 BIG = 64 << 20  # a run that allocates more asks first whether it fits
 
@@ -45,40 +44,25 @@ class Direct:
 class CpuExecutable:
     """One program. `run` may be called from several threads at once: all that a run changes is its own."""
 
-    def __init__(self, program: Program, handles: Sequence[int], lib: native.Native):
+    def __init__(self, program: Program, handles: Handles, lib: native.Native):
         self.program = program
-        self._lib = lib
         self._run = lib.run
-        self._layout = layout = Layout(program)
+        self._code = code = Code(program, handles, lib)
+        self._layout = layout = code.layout
         self._pack = struct.Struct(f"{1 + layout.outside + layout.params}q").pack
         self._params = layout.params
         self._has_arena = bool(program.arena)
         self._input_bytes = tuple([program.slots[slot].nbytes for slot in program.inputs])
         self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
         self._aliases = [_alias_position(program, slot) for slot in layout.outputs]
-        self._launches = sum(not isinstance(step, Copy) for step in program.steps)
+        self._launches = program.launches
         self._big = program.peak_bytes >= BIG
-        self._segments: list[LibrarySegment | NativeSegment] = []
-        for first, steps in _split(program.steps):
-            if isinstance(steps[0], Library):
-                self._segments.append(LibrarySegment(steps[0], first))
-            else:
-                self._segments.append(NativeSegment(steps, first, layout, handles, lib))
-        only = self._segments[0] if len(self._segments) == 1 else None
-        self._image = only.image if isinstance(only, NativeSegment) else None
-        self._listen(lib)
+        self._image = code.image
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
         self.direct = None
         if self._image is not None and self._plain and not self._big:
-            self.direct = Direct(self._run, self._fail, self._image, tuple(self._output_bytes), program.arena,
+            self.direct = Direct(self._run, code.fail, self._image, tuple(self._output_bytes), program.arena,
                                  layout.params, self._launches)
-
-    def _listen(self, lib: native.Native) -> None:
-        """Tell the profiler, if there is one, where the steps of this program lie."""
-        if profiler.current is not None:
-            for segment in self._segments:
-                addresses = [0] if isinstance(segment, LibrarySegment) else segment.addresses(lib)
-                profiler.current.add(self.program, segment.first, addresses, segment)
 
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
         """See runtime.backend.Executable. Written without Python frames where it can be: small programs wait for it."""
@@ -96,9 +80,9 @@ class CpuExecutable:
         if self._image is not None:
             result = self._run(self._image, words, settings.num_threads)
             if result:
-                self._fail(result, 0)
+                self._code.fail(result, 0)
         else:
-            self._run_segments(words, [*inputs, *outputs], arena)
+            self._code.run([*inputs, *outputs], arena, params)
         if self._plain:
             return outputs
         outside = [*inputs, *outputs]
@@ -110,18 +94,6 @@ class CpuExecutable:
         for buffer, nbytes in zip(inputs, self._input_bytes, strict=True):
             if buffer.nbytes < nbytes:
                 raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
-
-    def _run_segments(self, words: bytes, outside: list[Buffer], arena: Buffer | None) -> None:
-        for segment in self._segments:
-            if isinstance(segment, LibrarySegment):
-                start = time.perf_counter_ns()
-                segment.run(self._layout, outside, arena)
-                if profiler.current is not None:
-                    profiler.current.note(segment, time.perf_counter_ns() - start)
-                continue
-            result = self._run(segment.image, words, settings.num_threads)
-            if result:
-                self._fail(result, segment.first)
 
     def _needed(self, params: Sequence[int]) -> Sequence[int]:
         if len(params) < self._layout.params:
@@ -143,7 +115,49 @@ class CpuExecutable:
             outputs.append(taken if isinstance(taken, PooledBuffer) else pool.allocate(nbytes))
         return outputs
 
-    def _fail(self, result: int, first: int) -> None:
+
+class Code:
+    """The steps of a program as segments: what the native library runs in one call, and what needs Python."""
+
+    def __init__(self, program: Program, handles: Handles, lib: native.Native):
+        self.program = program
+        self.layout = Layout(program)
+        self._lib = lib
+        self._segments: list[LibrarySegment | ControlSegment | NativeSegment] = []
+        for first, steps in _split(program.steps):
+            if isinstance(steps[0], Library):
+                self._segments.append(LibrarySegment(steps[0], first))
+            elif calls_python(steps[0]):
+                self._segments.append(ControlSegment(steps[0], first, handles, lib))
+            else:
+                self._segments.append(NativeSegment(program, steps, first, self.layout, handles, lib))
+        only = self._segments[0] if len(self._segments) == 1 else None
+        self.image = only.image if isinstance(only, NativeSegment) else None    # all of it, where one call will do
+        self._listen()
+
+    def _listen(self) -> None:
+        """Tell the profiler, if there is one, where the steps of this program lie."""
+        if profiler.current is not None:
+            for segment in self._segments:
+                addresses = segment.addresses(self._lib) if isinstance(segment, NativeSegment) else [0]
+                profiler.current.add(self.program, segment.first, addresses, segment)
+
+    def run(self, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
+        """outside: the buffers of inputs and outputs, as the layout numbers them."""
+        addresses = [arena.address if arena else 0, *[buffer.address for buffer in outside]]
+        words = struct.pack(f"{len(addresses) + len(params)}q", *addresses, *params)
+        for segment in self._segments:
+            if isinstance(segment, NativeSegment):
+                result = self._lib.run(segment.image, words, settings.num_threads)
+                if result:
+                    self.fail(result, segment.first)
+                continue
+            start = time.perf_counter_ns()
+            segment.run(self.layout, outside, arena, params)
+            if profiler.current is not None:
+                profiler.current.note(segment, time.perf_counter_ns() - start)
+
+    def fail(self, result: int, first: int) -> None:
         step = first + self._lib.lib.gc_failed_step()
         label = self.program.labels[step] if step < len(self.program.labels) else ""
         if result > 0:
@@ -156,74 +170,19 @@ class CpuExecutable:
         raise GraphcError("the process was forked by a signal handler inside a run; in the child the run is void")
 
 
-class Layout:
-    """Where the words of a run lie: [arena, addresses of inputs, addresses of outputs, parameters]."""
-
-    def __init__(self, program: Program):
-        self.slots = program.slots
-        self.outputs = list(dict.fromkeys(slot for slot in program.outputs if slot not in program.inputs))
-        order = [*program.inputs, *self.outputs]
-        self.position = {slot: position for position, slot in enumerate(order)}
-        self.outside = len(order)
-        self.results = [self.position[slot] for slot in program.outputs]
-        launches = [step for step in program.steps if isinstance(step, Launch)]
-        patches = [param for step in launches for member in step.members for _, param in member.params]
-        self.params = max(patches, default=-1) + 1
-
-    def operand(self, slot: int) -> int:
-        """As run.c reads it: an address by its index, with an offset in the upper bits, or minus one in the arena."""
-        outside, offset = self.place(slot)
-        return -offset if outside is None else 1 + outside + (offset << OFFSET_SHIFT)
-
-    def place(self, slot: int) -> tuple[int | None, int]:
-        """The position of the buffer among those from outside, or None for the arena; and the offset in it."""
-        if slot in self.position:
-            return self.position[slot], 0
-        temp = self.slots[slot]
-        return None if temp.host is None else self.position[temp.host], temp.offset
-
-    def param(self, number: int) -> int:
-        return 1 + self.outside + number
-
-
 class NativeSegment:
     """Steps that the native library runs in one call."""
 
-    def __init__(self, steps: Sequence[Step], first: int, layout: Layout, handles: Sequence[int], lib: native.Native):
+    def __init__(self, program: Program, steps: Sequence[Step], first: int, layout: Layout, handles: Handles,
+                 lib: native.Native):  # fmt: skip
         self.first = first
-        words = [len(steps)]
-        self._starts: list[int] = []    # of each step, in words
-        for step in steps:
-            self._starts.append(len(words))
-            words += _encode(step, layout, handles, lib)
+        words, self._starts = image.steps(program, steps, layout, handles, lib)
         self.image = lib.ffi.new("int64_t[]", words)
 
     def addresses(self, lib: native.Native) -> list[int]:
         """Of the steps in memory, as the native library's log names them."""
         base = int(lib.ffi.cast("intptr_t", self.image))
         return [base + 8 * start for start in self._starts]
-
-
-def _encode(step: Step, layout: Layout, handles: Sequence[int], lib: native.Native) -> list[int]:
-    """The words of a step: struct step of run.c, and what follows it."""
-    assert not isinstance(step, Library), "a segment of its own"
-    if isinstance(step, Copy):
-        members: tuple[Member, ...] = (
-            Member((step.source, step.target), (step.nbytes,), (), -(-step.nbytes // COPY_CHUNK)),
-        )
-        kernel, scratch = lib.copy_kernel, 0
-    else:
-        members, kernel = step.members, handles[step.kernel]
-        scratch = -(-step.scratch // ALIGNMENT) * ALIGNMENT
-    first = members[0]
-    words = [kernel, scratch, 0, len(members), len(first.slots), len(first.args), len(first.params)]
-    words += accumulate(member.chunks for member in members)
-    words += [place for place, _ in first.params]
-    for member in members:
-        words += [layout.operand(slot) for slot in member.slots]
-        words += member.args
-        words += [layout.param(param) for _, param in member.params]
-    return words
 
 
 class LibrarySegment:
@@ -236,7 +195,7 @@ class LibrarySegment:
         self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]
         self.outputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.outputs]
 
-    def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None) -> None:
+    def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
         inputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.inputs]
         outputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.outputs]
         for array in inputs:
@@ -247,10 +206,68 @@ class LibrarySegment:
 def _array(
     operand: Operand, dtype: np.dtype, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None
 ) -> np.ndarray:
-    position, offset = layout.place(operand.slot)
-    buffer = arena if position is None else outside[position]
-    assert buffer is not None, "a program with temporaries has an arena"
-    return buffer.writable(dtype, operand.shape, offset)
+    return layout.buffer(operand.slot, outside, arena).writable(dtype, operand.shape)
+
+
+class ControlSegment:
+    """A loop or branch whose bodies call library routines: its turns are counted by Python."""
+
+    def __init__(self, step: Loop | Branch, first: int, handles: Handles, lib: native.Native):
+        self.step, self.first = step, first
+        self.codes = [Code(program, handles, lib) for program in bodies(step)]
+
+    def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
+        step = self.step
+
+        def at(slot: int) -> Buffer:
+            return layout.buffer(slot, outside, arena)
+        given = [params[number] for number in step.params]
+        workspace = None if step.workspace is None else at(step.workspace)
+        if isinstance(step, Branch):
+            taken = self.codes[0 if at(step.condition).view(np.bool_, ()) else 1]
+            taken.run([at(slot) for slot in (*step.inputs, *step.outputs)], workspace, given)
+        else:
+            self._turns(step, at, workspace, given)
+
+    def _turns(self, step: Loop, at: Callable[[int], Buffer], workspace: Buffer | None, given: list[int]) -> None:
+        state = [at(c.initial) for c in step.carried]
+        results = [at(c.result) for c in step.carried]
+        places = [at(c.result if c.spare is None else c.spare) for c in step.carried]
+        fixed = [at(slot) for slot in step.arrays]
+        for k, c in enumerate(step.carried):
+            if c.spare is None:
+                _copy(state[k], results[k])
+                state[k] = results[k]
+        turn = 0
+        while step.turns is None or turn < step.turns:
+            number = step.turns - 1 - turn if step.turns is not None and step.reverse else turn
+            slices = [_slice(at(x.slot), x.stride, number) for x in step.sliced]
+            if step.test is not None:
+                again = pool.allocate(1)
+                self.codes[1].run([*state, *fixed, again], workspace, given)
+                if not again.view(np.bool_, ()):
+                    break
+            written = [r if s is not r or r is p else p for s, r, p in zip(state, results, places, strict=True)]
+            stacked = [_slice(at(x.slot), x.stride, number) for x in step.stacked]
+            self.codes[0].run([*state, *slices, *fixed, *written, *stacked], workspace, given)
+            state = written
+            turn += 1
+        for found, result in zip(state, results, strict=True):
+            _copy(found, result)
+
+
+def _slice(whole: Buffer, stride: int, number: int) -> Buffer:
+    return Buffer(whole.address + stride * number, stride, whole)
+
+
+def _copy(source: Buffer, target: Buffer) -> None:
+    if source is not target and target.nbytes:
+        target.writable(np.uint8, (target.nbytes,))[:] = source.view(np.uint8, (target.nbytes,))
+
+
+def calls_python(step: Step) -> bool:
+    """Whether a step has to be run by Python: library routines are."""
+    return isinstance(step, Library) or any(calls_python(s) for program in bodies(step) for s in program.steps)
 
 
 def _routines() -> dict[str, Any]:
@@ -268,10 +285,10 @@ def _numpy_dtype(name: str) -> np.dtype:
 
 
 def _split(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
-    """(number of the first step, steps): native steps together as far as they go, library steps one by one."""
-    for is_library, group in groupby(enumerate(steps), key=lambda item: isinstance(item[1], Library)):
+    """(number of the first step, steps): native steps together as far as they go, others one by one."""
+    for alone, group in groupby(enumerate(steps), key=lambda item: calls_python(item[1])):
         numbered = list(group)
-        for part in [[item] for item in numbered] if is_library else [numbered]:
+        for part in [[item] for item in numbered] if alone else [numbered]:
             yield part[0][0], [step for _, step in part]
 
 
@@ -296,6 +313,8 @@ def check(program: Program) -> None:
     aliases = [slot.alias for slot in program.slots if slot.alias is not None]
     _require(len(set(aliases)) == len(aliases), "two outputs take over one input")
     for number, step in enumerate(program.steps):
+        for inside in bodies(step):
+            check(inside)
         _require(_CHECKS[type(step)](program, step), f"step {number}: {step} does not fit the program")
 
 
@@ -354,4 +373,52 @@ def _library_is_sound(program: Program, step: Library) -> bool:
     )
 
 
-_CHECKS: dict[type, Any] = {Launch: _launch_is_sound, Copy: _copy_is_sound, Library: _library_is_sound}
+def _fits(program: Program, slot: int, nbytes: int) -> bool:
+    return 0 <= slot < len(program.slots) and program.slots[slot].nbytes >= nbytes
+
+
+def _inside_fits(program: Program, inside: Program, inputs: list, outputs: list, step: Loop | Branch) -> bool:
+    """Whether the memory (slot, bytes of it) that a step hands to a program inside it is what that one wants."""
+    given = [*zip(inputs, inside.inputs, strict=False), *zip(outputs, inside.outputs, strict=False)]
+    room = step.workspace is None or _fits(program, step.workspace, inside.arena)
+    return (
+        (len(inputs), len(outputs)) == (len(inside.inputs), len(inside.outputs))
+        and len({*inside.inputs, *inside.outputs}) == len(inputs) + len(outputs)
+        and all(_fits(program, slot, 0) and nbytes >= inside.slots[own].nbytes for (slot, nbytes), own in given)
+        and room and (step.workspace is not None or not inside.arena)
+        and Layout(inside).params <= len(step.params) and all(number >= 0 for number in step.params)
+    )
+
+
+def _loop_is_sound(program: Program, step: Loop) -> bool:
+    named = [slot for c in step.carried for slot in (c.initial, c.result, c.spare) if slot is not None]
+    named += [x.slot for x in (*step.sliced, *step.stacked)] + list(step.arrays)
+    if not all(0 <= slot < len(program.slots) for slot in named):
+        return False
+    size = [slot.nbytes for slot in program.slots]
+    turns = 1 if step.turns is None else step.turns
+    slices = [*step.sliced, *step.stacked]
+    if turns < 0 or (step.turns is None) != (step.test is not None) or (slices and step.turns is None) or not all(
+            x.stride >= 0 and x.stride * turns <= size[x.slot] for x in slices):
+        return False
+    carried = [(c.initial, min(size[slot] for slot in (c.initial, c.result, c.spare) if slot is not None))
+               for c in step.carried]
+    inputs = [*carried, *[(x.slot, x.stride) for x in step.sliced], *[(slot, size[slot]) for slot in step.arrays]]
+    outputs = [*carried, *[(x.slot, x.stride) for x in step.stacked]]
+    flag = [(0, 1)]  # the test's result is no slot
+    test = step.test is None or _inside_fits(program, step.test, inputs, flag, step)
+    return test and _inside_fits(program, step.body, inputs, outputs, step)
+
+
+def _branch_is_sound(program: Program, step: Branch) -> bool:
+    if not all(0 <= slot < len(program.slots) for slot in (*step.inputs, *step.outputs)):
+        return False
+    inputs, outputs = ([(slot, program.slots[slot].nbytes) for slot in slots] for slots in (step.inputs, step.outputs))
+    return _fits(program, step.condition, 1) and all(
+        _inside_fits(program, taken, inputs, outputs, step) for taken in step.taken)
+
+
+_CHECKS: dict[type, Any] = {
+    Launch: _launch_is_sound, Copy: _copy_is_sound, Library: _library_is_sound, Loop: _loop_is_sound,
+    Branch: _branch_is_sound,
+}  # fmt: skip

@@ -214,6 +214,40 @@ def get(attrs, dtype, shape, results):
     return results[attrs[0]]
 
 
+def loop(attrs, dtypes, shapes, *arrays):
+    """The carried arrays at the end, then what each turn gave, stacked. (body, carried, sliced, turns, reverse)"""
+    body, carried, sliced, turns, reverse = attrs
+    state, columns, fixed, scalars = _operands(body, arrays, carried, sliced)
+    stacked = [np.empty(shape, d.numpy) for d, shape in zip(dtypes[carried:], shapes[carried:], strict=True)]
+    for turn in range(turns - 1, -1, -1) if reverse else range(turns):
+        results = body.evaluate([*state, *[x[turn] for x in columns], *fixed], scalars)
+        state = results[:carried]
+        for whole, part in zip(stacked, results[carried:], strict=True):
+            whole[turn] = part
+    return (*state, *stacked)
+
+
+def while_loop(attrs, dtypes, shapes, *arrays):
+    test, body, carried = attrs
+    state, _, fixed, scalars = _operands(body, arrays, carried, 0)
+    while test.evaluate([*state, *fixed], scalars)[0]:
+        state = body.evaluate([*state, *fixed], scalars)
+    return tuple(state)
+
+
+def branch(attrs, dtypes, shapes, condition, *arrays):
+    taken = attrs[0 if condition else 1]
+    _, _, fixed, scalars = _operands(taken, arrays, 0, 0)
+    return tuple(taken.evaluate(fixed, scalars))
+
+
+def _operands(body, arrays, carried: int, sliced: int):
+    """(carried, sliced, what stays, scalars) of a loop's sources."""
+    scalars = len(arrays) - len(body.scalars)
+    return (list(arrays[:carried]), arrays[carried:carried + sliced], arrays[carried + sliced:scalars],
+            arrays[scalars:])
+
+
 def library(attrs, dtypes, shapes, *arrays):
     """The results of the named routine as a tuple; attrs are (routine, arguments)."""
     from graphc.ir.routines import run_routine

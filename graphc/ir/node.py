@@ -175,6 +175,14 @@ def const_value(node: Node):
     return np.frombuffer(node.attrs[0], node.dtype.numpy)[0]
 
 
+EXPONENTS = tuple(float(k) for k in range(-4, 9))
+
+
+def is_exponent(node: Node) -> bool:
+    """Small exponents are part of a program's structure: powers of them become products."""
+    return float(const_value(node)) in EXPONENTS
+
+
 def const_words(node: Node) -> int:
     """The bits of a CONST of up to 8 bytes as a signed 64-bit integer, as kernels take them."""
     return struct.unpack("<q", node.attrs[0].ljust(8, b"\0"))[0]

@@ -83,7 +83,78 @@ class Copy:
     nbytes: int
 
 
-Step = Launch | Library | Copy
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a loop hands from turn to turn: read from `initial` in the first, and at last in `result`.
+
+    The body reads what the last turn wrote and writes elsewhere, into `result` and `spare` by turns; or, without a
+    spare, it works in place, on a copy of what was there before the loop.
+    """
+
+    initial: int            # slots
+    result: int
+    spare: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """An array of which each turn reads, or writes, the next `stride` bytes."""
+
+    slot: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Run a program again and again on numbered turns, or for as long as another one says.
+
+    The inputs of `body` are the carried buffers, what is sliced, then `arrays`; its outputs are the carried buffers of
+    the next turn, then what is stacked. `test` has the inputs of the body and one output, a bool.
+    """
+
+    body: Program
+    test: Program | None
+    turns: int | None       # None: while the test holds
+    reverse: bool           # from the last slice to the first
+    carried: tuple[Carried, ...]
+    sliced: tuple[Sliced, ...]
+    stacked: tuple[Sliced, ...]
+    arrays: tuple[int, ...]
+    params: tuple[int, ...]     # parameter k of the body is this parameter of the program
+    workspace: int | None       # the slot in which the temporaries of body and test lie
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """What it reads and writes."""
+        carried = [slot for c in self.carried for slot in (c.initial, c.result)]
+        return (*carried, *[x.slot for x in (*self.sliced, *self.stacked)], *self.arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Run one of two programs, by a bool in memory. Both have the same inputs and outputs."""
+
+    condition: int
+    taken: tuple[Program, Program]      # where it is true, where not
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    params: tuple[int, ...]
+    workspace: int | None
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """What it reads and writes."""
+        return (self.condition, *self.inputs, *self.outputs)
+
+
+Step = Launch | Library | Copy | Loop | Branch
+
+
+def bodies(step: Step) -> tuple[Program, ...]:
+    """The programs inside a step."""
+    if isinstance(step, Loop):
+        return (step.body,) if step.test is None else (step.body, step.test)
+    return step.taken if isinstance(step, Branch) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +177,15 @@ class Program:
     def peak_with(self, donated: Collection[int]) -> int:
         """The same where outputs take over these input slots."""
         return self.arena + sum(s.nbytes for s in self.slots if s.role == "output" and s.alias not in donated)
+
+    @property
+    def all_kernels(self) -> tuple[KernelSource, ...]:
+        """Its own and those of the programs inside its steps."""
+        inside = [kernel for step in self.steps for program in bodies(step) for kernel in program.all_kernels]
+        return tuple(dict.fromkeys([*self.kernels, *inside]))
+
+    @property
+    def launches(self) -> int:
+        """Launches and library calls; those of a loop count once."""
+        own = sum(isinstance(step, (Launch, Library)) for step in self.steps)
+        return own + sum(program.launches for step in self.steps for program in bodies(step))

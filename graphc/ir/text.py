@@ -15,8 +15,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from graphc.ir import dtype as dt
 from graphc.ir import ops
+from graphc.ir import dtype as dt
+from graphc.ir.body import parse as parse_body
 from graphc.ir.index import Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.node import Node, const_value, make, topological
@@ -74,10 +75,17 @@ def parse_graph(text: str) -> tuple[Node, ...]:
             number, op, kind, device, srcs, attrs = match.groups()
             dtype, shape = _parse_type(kind)
             nodes[number] = make(ops.get(op), dtype, shape, tuple(nodes[s] for s in srcs.replace("%", "").split()),
-                                 ast.literal_eval(attrs) if attrs else (), device=device)
+                                 _attrs(ops.get(op), attrs), device=device)
         except (AttributeError, KeyError, SyntaxError, ValueError):
             raise ValueError(f"not a line of a graph: {line!r}") from None
     raise ValueError("the graph has no return line")
+
+
+def _attrs(op: ops.Op, text: str | None) -> tuple:
+    attrs = ast.literal_eval(text) if text else ()
+    if op in (ops.LOOP, ops.WHILE, ops.IF):
+        return tuple(parse_body(a) if isinstance(a, str) else a for a in attrs)
+    return attrs
 
 
 def _parse_type(text: str):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphc.ir.node import Node
-from graphc.ir.ops import BUFFER
+from graphc.ir.ops import BUFFER, PARAM
 from graphc.ir.program import Slot
 from graphc.passes.batch import Batch
 from graphc.passes.inplace import in_place
@@ -40,7 +40,8 @@ class MemoryPlan:
 
 def plan_memory(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], leaves: tuple[Node, ...],
                 results: dict[Node, list[Node]]) -> MemoryPlan:
-    """`leaves` get the first slots, in order. `results` gives the GET nodes of a library call that are read."""
+    """`leaves` get the first slots, in order. `results` gives what a call fills: its GET nodes, and memory that it
+    works in."""
     reads, writes = [_read(s) for s in steps], [_written(s, results) for s in steps]
     bases = [u.base if (u := _update(s)) is not None else None for s in steps]
     steps = [steps[k] for k in least_memory(reads, writes, bases, set(roots))]
@@ -63,7 +64,7 @@ def _read(step) -> list[Node]:
     if isinstance(step, CopyNode):
         return [step.source]
     if isinstance(step, LibraryCall):
-        return list(step.node.srcs)
+        return [s for s in step.node.srcs if s.op is not PARAM]
     update = _update(step)
     return _buffers(step, written=False) + ([update.base] if update is not None else [])
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-SOURCES = ("native.c", "graphc.h", "pool.c", "run.c")
+SOURCES = ("native.c", "graphc.h", "pool.c", "run.c", "loops.c")
 
 # What gc_run returns, apart from 1 + the position of a bad index; graphc.h has the same numbers.
 OK, INTERRUPTED, NO_MEMORY, FORKED = 0, -1, -2, -3

@@ -1,11 +1,12 @@
-/* Runs a program: an image of int64 words that runtime/executable.py writes.
+/* Runs a program: an image of int64 words that runtime/image.py writes.
  *
- *     image   steps, then the steps
- *     step    struct step, then for each member the number of chunks up to its end, then `patches` places, then
- *             for each member `buffers` operands, `args` words, `patches` indices into call
+ *     image   number of steps, then the steps; each begins with its length in words and its kind
+ *     launch  struct step, then for each member the number of chunks up to its end, then `patches` places, then for
+ *             each member `buffers` operands, `args` words, `patches` indices into call
  *     call    the arena's address, addresses of the buffers from outside, the bits of the parameters
  *
  * An operand v > 0 is the buffer call[v % 2^24], from its byte v / 2^24 on; v <= 0 lies at the byte -v of the arena.
+ * Loops and branches: loops.c.
  *
  * The members of a launch are independent runs of one kernel. Their chunks are numbered one member after the other, so
  * that threads take them as those of one job. */
@@ -58,8 +59,10 @@ static void *thread_scratch(size_t bytes)
 
 /* ---- one launch ---- */
 
+enum { LAUNCH = 0, LOOP = 1, BRANCH = 2 };
+
 struct step {
-    int64_t kernel, scratch, cost, members, buffers, args, patches;
+    int64_t length, kind, kernel, scratch, cost, members, buffers, args, patches;
     int64_t words[];
 };
 
@@ -240,13 +243,6 @@ static int64_t copy_chunks(void *const *buf, const int64_t *arg, int64_t begin, 
     return 0;
 }
 
-/* ---- a program ---- */
-
-static struct step *next_step(struct step *s)
-{
-    return (struct step *)(s->words + s->members + s->patches + s->members * (s->buffers + s->args + s->patches));
-}
-
 /* ---- profiling: how long each step took, in nanoseconds, for as long as somebody listens ---- */
 
 static struct { int64_t *entries; int64_t room, used; } step_log;      /* entries: pairs (the step, nanoseconds) */
@@ -270,24 +266,37 @@ int64_t gc_profile(int64_t *entries, int64_t room)
     return used;
 }
 
-int64_t gc_run(int64_t *image, const char *words, int64_t threads)
+/* ---- a program ---- */
+
+static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, struct watch *w, int64_t *failed);
+#include "loops.c"
+
+/* Steps of an image. Returns GC_OK, why the run must end, or what tells of a bad index; then *failed is its step. */
+static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, struct watch *w, int64_t *failed)
 {
-    const int64_t *call = (const int64_t *)words;
-    struct watch w = {.forks = pool_forks()};
-    struct step *s = (struct step *)(image + 1);
-    float_mode before = get_float_mode();
-    int64_t result = GC_OK;
-    set_float_mode(FLOAT_MODE);
-    for (int64_t i = 0; i < image[0]; i++, s = next_step(s)) {
-        int64_t start = step_log.entries ? nanoseconds(CLOCK_MONOTONIC) : 0;
-        result = launch(s, call, threads, &w);
+    int64_t steps = *image++;
+    for (int64_t i = 0; i < steps; i++, image += *image) {
+        struct step *s = (struct step *)image;
+        int64_t start = step_log.entries && failed == &failed_step ? nanoseconds(CLOCK_MONOTONIC) : 0;
+        int64_t result = s->kind == LAUNCH ? launch(s, call, threads, w)
+                         : s->kind == LOOP ? run_loop((struct loop *)image, call, threads, w)
+                                           : run_branch((struct branch *)image, call, threads, w);
         if (start) note_time(s, start);
-        if (!result && i + 1 < image[0] && watch_says_stop(&w)) result = w.stop;
+        if (!result && i + 1 < steps && watch_says_stop(w)) result = w->stop;
         if (result) {
-            failed_step = i;
-            break;
+            *failed = i;
+            return result;
         }
     }
+    return GC_OK;
+}
+
+int64_t gc_run(int64_t *image, const char *words, int64_t threads)
+{
+    struct watch w = {.forks = pool_forks()};
+    float_mode before = get_float_mode();
+    set_float_mode(FLOAT_MODE);
+    int64_t result = run_steps(image, (const int64_t *)words, threads, &w, &failed_step);
     set_float_mode(before);
     return result;
 }

@@ -44,7 +44,7 @@ static void *caller(void *first)
     int64_t call[2] = {0, (int64_t)(intptr_t)y};
     for (int round = 0; round < rounds; round++) {
         int64_t chunks = 1 + round * 37 % MOST, bad = round % 10 == 9 ? chunks / 2 : -1;
-        int64_t image[] = {1, (int64_t)(intptr_t)kernel, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad};
+        int64_t image[] = {1, 13, 0, (int64_t)(intptr_t)kernel, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad};
         memset(y, 0, MOST * sizeof *y);
         check(y, chunks, bad, gc_run(image, (const char *)call, 1 + round % 4));
         if (first && forks && round % 50 == 0) check_child(image, call, bad < 0 ? 0 : 1 + bad);

@@ -1,0 +1,172 @@
+"""Bodies: graphs that are attributes of a node, as what a loop does in one turn.
+
+A body is written over numbered placeholders. Its nodes are interned like all others, on a device of their own so that
+nobody else computes them; so equal bodies are equal attributes, and one program serves them.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphc.ir.dtype import DType
+from graphc.ir.meaning import BadIndex
+from graphc.ir.node import Node, const_value, is_exponent, make, topological
+from graphc.ir.ops import ALIAS, BUFFER, CONST, FENCE, IOTA, MOVEMENT, PARAM, POW
+
+DEVICE = "body"
+LOOPED = ("a function is being traced",)      # attrs of a placeholder while its function runs
+
+
+class Body:
+    """What `roots` compute from numbered placeholders.
+
+    inputs   BUFFER nodes with attrs (k,): arrays
+    scalars  dtypes of the PARAM nodes with attrs (k,)
+    """
+
+    __slots__ = ("roots", "inputs", "scalars", "_hash", "_text", "_order")
+
+    def __init__(self, roots: Sequence[Node], inputs: Sequence[Node], scalars: Sequence[DType]):
+        self.roots, self.inputs, self.scalars = tuple(roots), tuple(inputs), tuple(scalars)
+        self._hash = hash((self.roots, self.inputs, self.scalars))
+        self._text: str | None = None
+        self._order: list[Node] | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Body) and self._hash == other._hash and self.roots == other.roots
+                                 and self.inputs == other.inputs and self.scalars == other.scalars)
+
+    def __repr__(self) -> str:
+        """A string literal with the graph as text, the same in every process; `parse` reads it."""
+        return repr(self.text)
+
+    def __reduce__(self):
+        return parse, (self.text,)
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            from graphc.ir.text import graph_text
+            head = f"{len(self.inputs)} {','.join(d.name for d in self.scalars)}"
+            self._text = head + "\n" + graph_text((*self.inputs, *self.roots))
+        return self._text
+
+    @property
+    def order(self) -> list[Node]:
+        """Its nodes, sources first."""
+        if self._order is None:
+            self._order = topological(self.roots)
+        return self._order
+
+    def evaluate(self, arrays: Sequence[np.ndarray], scalars: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The values of the roots, by the NumPy meaning of each operation."""
+        values: dict[Node, object] = {}
+        for node in self.order:
+            if node.op is BUFFER:
+                values[node] = arrays[node.attrs[0]]
+            elif node.op is PARAM:
+                values[node] = np.asarray(scalars[node.attrs[0]])
+            elif node.op is CONST:
+                values[node] = np.asarray(const_value(node))
+            else:
+                values[node] = _apply(node, [values[s] for s in node.srcs])
+        return [np.asarray(values[root]) for root in self.roots]
+
+
+def _apply(node: Node, sources: list):
+    try:
+        result = node.op.numpy(node.attrs, node.dtype, node.shape, *sources)
+    except (BadIndex, np.linalg.LinAlgError) as error:
+        if not hasattr(error, "found"):     # the innermost line is the one to name
+            error.found = node.attrs[0] if node.attrs else node.op.name, node.site
+        raise
+    return result if isinstance(result, tuple) else np.asarray(result)
+
+
+def parse(text: str) -> Body:
+    from graphc.ir import dtype as dt
+    from graphc.ir.text import parse_graph
+    head, graph = text.split("\n", 1)
+    count, _, names = head.partition(" ")
+    nodes = parse_graph(graph)
+    scalars = [dt.by_name(name) for name in names.split(",") if name]
+    return Body(nodes[int(count):], nodes[:int(count)], scalars)
+
+
+# ------------------------------------------------------------------------------------------------------- closing over
+
+def close(graphs: Sequence[Sequence[Node]], placeholders: Sequence[Node], hoist: bool = True
+          ) -> tuple[list[Body], list[Node], list[Node]]:
+    """Bodies of several graphs over the same placeholders, and what they take from outside: (bodies, arrays, scalars).
+
+    hoist: what does not depend on a placeholder is computed once, outside, and becomes an input. Views of it are taken
+    inside, where they cost nothing, and so are constants and counters. Without it, only leaves come from outside.
+    Scalars are numbered by use, as in canonical.py.
+    """
+    closing = _Closing(placeholders, hoist)
+    closed = [closing.graph(roots) for roots in graphs]
+    inputs = [make(BUFFER, p.dtype, p.shape, (), (k,), device=DEVICE)
+              for k, p in enumerate([*placeholders, *closing.arrays])]
+    scalars = [s.dtype for s in closing.scalars]
+    return [Body(roots, inputs, scalars) for roots in closed], list(closing.arrays), closing.scalars
+
+
+class _Closing:
+    def __init__(self, placeholders: Sequence[Node], hoist: bool):
+        self.count, self.hoist = len(placeholders), hoist
+        self.arrays: dict[Node, int] = {}
+        self.scalars: list[Node] = []
+        self.new = {node: make(BUFFER, node.dtype, node.shape, (), (k,), device=DEVICE)
+                    for k, node in enumerate(placeholders)}
+        self.placeholders = set(placeholders)
+
+    def graph(self, roots: Sequence[Node]) -> list[Node]:
+        """The roots over numbered placeholders."""
+        order = topological(roots, is_leaf=lambda n: n.value is not None or n in self.placeholders)
+        varying: set[Node] = set()
+        constant: set[Node] = set()
+        for node in order:
+            if node in self.placeholders or not varying.isdisjoint(node.srcs) or (node.srcs and not self.hoist):
+                varying.add(node)
+            elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs)):
+                constant.add(node)
+        wanted: set[Node] = set()       # what the body computes: from the roots down to what comes from outside
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if node not in wanted and (node in varying or node in constant or _is_view(node)):
+                wanted.add(node)
+                stack.extend(node.srcs)
+        for node in order:
+            if node.op is ALIAS and node in wanted:
+                self.new[node] = self._source(node.srcs[0], node)
+            elif node in wanted and node not in self.new and node.op is not CONST:
+                srcs = tuple([self._source(s, node) for s in node.srcs])
+                self.new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs, device=DEVICE, site=node.site)
+        return [self._root(root) for root in roots]
+
+    def _source(self, node: Node, reader: Node) -> Node:
+        structural = node.op is CONST and (node.attrs[1] or (reader.op is POW and is_exponent(node)))
+        if structural:
+            return node
+        if node.op is CONST or node.op is PARAM:
+            self.scalars.append(node)
+            return make(PARAM, node.dtype, (), (), (len(self.scalars) - 1,))
+        if node in self.new:
+            return self.new[node]
+        number = self.arrays.setdefault(node, len(self.arrays))
+        return make(BUFFER, node.dtype, node.shape, (), (self.count + number,), device=DEVICE)
+
+    def _root(self, node: Node) -> Node:
+        """A scalar as a root becomes an operation, for roots lie in memory."""
+        if node.op is not CONST and node.op is not PARAM:
+            return self._source(node, node)
+        return make(FENCE, node.dtype, node.shape, (self._source(node, node),), (0,), device=DEVICE, site=node.site)
+
+
+def _is_view(node: Node) -> bool:
+    return node.value is None and node.op.kind == MOVEMENT and len(node.srcs) == 1
