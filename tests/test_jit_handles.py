@@ -320,6 +320,37 @@ def test_a_training_step_with_backward():
             assert traces(step) <= 2    # the first has no gradients before it
 
 
+def test_training_with_a_module_and_an_optimiser(compiled):
+    """A whole step, optimiser included, under jit: two traces (there are no gradients before the first), same bits."""
+    def make():
+        gc.random.seed(0)
+        model = gc.nn.Sequential(gc.nn.Linear(4, 5), gc.nn.Linear(5, 1))
+        optimiser = gc.optim.Adam(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            optimiser.zero_grad()
+            loss = gc.mean((model(x) - y) ** 2)
+            loss.backward()
+            optimiser.step()
+            return loss.detach()
+
+        return model, step
+
+    (plain, step), (jitted, under_jit) = make(), make()
+    f = gc.jit(under_jit)
+    for seed in range(5):
+        x = gc.asarray(np.random.default_rng(seed).normal(size=(8, 4)).astype("float32"))
+        y = gc.sum(x, axis=1, keepdims=True)
+        want = step(x, y)
+        before = gc.counters()
+        got = f(x, y)
+        done = gc.counters() - before
+        assert equal_bits(got.numpy(), want.numpy()) and (seed < 2 or done.program_misses == done.compiles == 0)
+        for p, q in zip(plain.parameters(), jitted.parameters(), strict=True):
+            assert equal_bits(p.numpy(), q.numpy())
+    assert traces(f) == 2
+
+
 def test_gradients_that_add_up_from_call_to_call():
     w, v = (gc.Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
 
