@@ -20,6 +20,7 @@ from graphc.errors import JitError
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node
+from graphc.ir.ops import BUFFER
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.replay import FACTS, Replay, record, spec_of
 from graphc.tensor import Tensor, history
@@ -142,7 +143,10 @@ class Jitted:
                     replay.fast = written_out(replay, [arg.__class__ for arg in args], nodes[:count], key[:3]) or _never
                 self._fast = replay.fast
                 return replay.run(handles, nodes, numbers)
-        call = self._read(args, kwargs)
+        parts = self._parts(args, kwargs)
+        if any(_is_spec(tensor.node) for part in parts for tensor in part.tensors):
+            return self._f(*args, **kwargs)     # only shapes are asked for
+        call = self._read(parts)
         if call.has_history and not history.paused:
             return self._f(*args, **kwargs)     # a gradient will ask how the results were made
         if self._check:
@@ -151,12 +155,14 @@ class Jitted:
 
     def plan(self, *args, **kwargs):
         """The Plan of what a call with these arguments launches; nothing runs. None if it launches nothing."""
-        call = self._read(args, kwargs)
+        call = self._read(self._parts(args, kwargs))
         return (self._find(call) or self._trace(call)).plan()
 
-    def _read(self, args: tuple, kwargs: dict) -> Call:
+    def _parts(self, args: tuple, kwargs: dict) -> list[Part]:
         given = [*enumerate(args), *((name, kwargs[name]) for name in sorted(kwargs))]
-        parts = [Part(which, arg, which in self._static, which in self._donated) for which, arg in given]
+        return [Part(which, arg, which in self._static, which in self._donated) for which, arg in given]
+
+    def _read(self, parts: list[Part]) -> Call:
         driver.realize([tensor.node for part in parts for tensor in part.tensors], "jit")
         return Call(parts)
 
@@ -340,6 +346,10 @@ def _static_key(value) -> tuple:
         raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not",
                        op="jit") from None
     return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
+
+
+def _is_spec(node: Node) -> bool:
+    return node.op is BUFFER and node.value is None and node.attrs == ()
 
 
 class _Same:

@@ -163,7 +163,7 @@ def test_updates_are_in_place_where_nobody_else_looks(compiled):
 # ------------------------------------------------------------------------------------------------------------- donation
 
 
-def test_donated_tensors_are_gone():
+def test_donated_tensors_are_gone(compiled):
     @gc.jit
     def plain(x, v):
         return x.at[1].set(v)
@@ -187,6 +187,12 @@ def test_donated_tensors_are_gone():
     alias = copy.copy(y)
     z = f(y, 5.0)
     assert alias[1].item() == 2.0 and z[1].item() == 5.0     # another handle keeps the memory
+
+
+def test_tensors_without_values_pass_through():
+    """gc.estimate_memory calls a function with them, a jitted one too."""
+    f = gc.jit(lambda x, k: x @ x.T * k)
+    assert f(gc.spec((3, 4), "float32"), 2.0).shape == (3, 3) and traces(f) == 0
 
 
 def test_what_is_donated_and_assigned_to_lives_on():
