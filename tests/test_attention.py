@@ -114,6 +114,13 @@ def test_blocks_behind_the_diagonal_are_left_out(m, n):
         assert equal_bits(got.numpy(), want.numpy())
         hidden = (gc.arange(n)[None] > gc.arange(m)[:, None] + offset) | ~kept
         assert equal_bits((gc.softmax(gc.where(hidden, -gc.inf, q @ k.mT), axis=-1) @ v).numpy(), want.numpy())
+    lengths = gc.asarray(np.array([7, 41]))         # of what caches hold, in memory
+    one = gc.stack([q[:1], q[:1]])
+    cached = gc.where(gc.arange(n) < lengths[:, None, None], one @ gc.stack([k, k]).mT, -gc.inf)
+    got = gc.softmax(cached, axis=-1) @ gc.stack([v, v])
+    assert "diagonal" in gc.plan(got).kernels[-1].source
+    for i, length in enumerate((7, 41)):
+        close(got[i], truth(q.numpy()[:1], k.numpy()[:length], v.numpy()[:length]))
     last = gc.softmax(gc.where(gc.arange(n) <= 40, q[:1] @ k.mT, -gc.inf), axis=-1) @ v     # one query of a cache
     assert "diagonal" in gc.plan(last).kernels[0].source
     close(last, truth(q.numpy()[:1], k.numpy()[:41], v.numpy()[:41]))

@@ -11,9 +11,9 @@ from math import prod
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import INDEX, Operand, Span, Store, Template
+from graphc.ir.kernel import INDEX, VALUE, Operand, Span, Store, Template, index_of, operands
 from graphc.ir.node import Node, const, const_value, make, rebuild
-from graphc.ir.ops import ADD, AND, CAST, CONST, INVERT, LE, LT, OR, PARAM, SCORES, SUB, WHERE
+from graphc.ir.ops import ADD, AND, CAST, CHECK_INDEX, CONST, INVERT, LE, LT, OR, SCORES, SUB, WHERE
 from graphc.passes.contract import Contraction, nest
 from graphc.passes.evaluate import QUERIES
 from graphc.passes.place import place
@@ -147,7 +147,7 @@ def _diagonal(condition: Node, m: Axis, n: Axis, holds: bool) -> tuple[Node, Nod
 
 def _compared(condition: Node, m: Axis, n: Axis, holds: bool) -> Node | None:
     """The d for which a comparison has the value `holds` exactly where n <= m + d."""
-    left, right = (_position(s) for s in condition.srcs)
+    left, right = (_position(s, {m, n}) for s in condition.srcs)
     if left is None or right is None:
         return None
     op, (low, high) = condition.op, (left, right) if holds else (right, left)
@@ -164,15 +164,29 @@ def _compared(condition: Node, m: Axis, n: Axis, holds: bool) -> Node | None:
     return d
 
 
-def _position(expr: Node) -> tuple[Index, tuple[Node, ...]] | None:
-    """An expression that is an index plus scalars of the program; None for anything else."""
+def _position(expr: Node, axes: set[Axis]) -> tuple[Index, tuple[Node, ...]] | None:
+    """An expression that is an index plus what does not depend on these axes; None for anything else."""
     if expr.op is INDEX:
         return expr.attrs[0], ()
     if expr.op is CONST and expr.dtype.kind in "iu":
         return ix.constant(int(const_value(expr))), ()
-    if expr.op is PARAM and expr.dtype is dt.int64:
+    if expr.dtype is not dt.int64:
+        return None
+    if _is_fixed(expr, axes):       # a scalar of the program, or how many keys a cache holds
         return ix.ZERO, (expr,)
-    if expr.op is ADD and expr.dtype is dt.int64:
-        left, right = (_position(s) for s in expr.srcs)
+    if expr.op is ADD:
+        left, right = (_position(s, axes) for s in expr.srcs)
         return None if left is None or right is None else (ix.add(left[0], right[0]), (*left[1], *right[1]))
     return None
+
+
+def _is_fixed(expr: Node, axes: set[Axis]) -> bool:
+    """Whether an expression is the same all along these axes."""
+    stack = [expr]
+    while stack:
+        e = stack.pop()
+        index = index_of(e)
+        if e.op is CHECK_INDEX or e.op is VALUE or (index is not None and ix.axes_of(index) & axes):
+            return False
+        stack.extend(operands(e))
+    return True
