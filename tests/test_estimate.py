@@ -44,7 +44,7 @@ def test_narrow_dtypes_take_half():
 
 def test_more_layers_need_hardly_more_activations():
     few, many = estimate(Shape(layers=3), 64), estimate(Shape(layers=9), 64)
-    assert 0.9 < many.activations / few.activations < 1.1       # where arrays find room varies a little
+    assert many.activations < 1.1 * few.activations     # where arrays find room varies
 
 
 @pytest.mark.parametrize("count", [1, 7, 24])

@@ -70,7 +70,8 @@ def test_all_threads_are_timed_and_nothing_after_the_end():
         with Profiler(library) as found:
             with pytest.raises(RuntimeError, match="already"), Profiler(library):
                 pass
-            threads = [threading.Thread(target=lambda: gc.realize(gc.exp(x) + 1)) for _ in range(3)]
+            own = [gc.asarray(np.arange(5000.0) + k) for k in range(3)]     # equal nodes would be computed once
+            threads = [threading.Thread(target=lambda k=k: gc.realize(gc.exp(own[k]) + 1)) for k in range(3)]
             for thread in threads:
                 thread.start()
             for thread in threads:
