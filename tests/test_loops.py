@@ -1,6 +1,9 @@
 """scan, while_loop and cond: steps of a program, against NumPy loops, SciPy, and graphc's own unrolled graphs."""
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +15,10 @@ from graphc import canonical, driver
 from graphc.build import build
 from graphc.config import settings
 from graphc.errors import DTypeError, ShapeError, TracerError
+from graphc.ir.program import Loop
 from graphc.ir.text import graph_text, parse_graph
 from graphc.kernel_interpreter import run_program
+from graphc.runtime.executable import check
 
 rng = np.random.default_rng(11)
 
@@ -409,6 +414,49 @@ def test_a_bad_index_inside_a_loop_names_its_line():
     with pytest.raises(IndexError, match="this line") as caught:
         gc.scan(turn, 0.0, indices)[0].numpy()
     assert "index 77 is out of range for an axis of size 10" in str(caught.value)
+
+
+def test_control_c_ends_a_loop_that_does_not(backend):
+    if backend == "reference":
+        pytest.skip("the reference runs in Python")
+    text = """
+import signal
+import graphc as gc
+
+def enough(*_):
+    raise TimeoutError
+x = gc.while_loop(lambda s: s > -1.0, lambda s: s * 0.5 + 1.0, 1.0)
+signal.signal(signal.SIGALRM, enough)
+signal.setitimer(signal.ITIMER_REAL, 0.5, 0.5)
+try:
+    x.item()
+except TimeoutError:
+    print("ended")
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=240)
+    assert done.stdout.split() == ["ended"], done.stderr
+
+
+def test_the_boundary_refuses_loops_that_leave_their_memory(backend):
+    if backend == "reference":
+        pytest.skip("the reference runs no programs")
+    xs, x = leaf(6, 4), leaf(4)
+    nodes = [t.node for t in gc.scan(lambda c, x: (c + x, c * x), x, xs)]
+    program = build(canonical.canonicalize(nodes), "c").program
+    check(program)
+    (place, loop), = ((k, s) for k, s in enumerate(program.steps) if isinstance(s, Loop))
+    longer = replace(loop.sliced[0], stride=loop.sliced[0].stride + 8)
+    shorter = replace(loop.sliced[0], stride=loop.sliced[0].stride - 8)
+    inner = loop.body.steps[0]
+    astray = replace(inner, members=(replace(inner.members[0], slots=(0, 0, 99)),))
+    unsound = [replace(loop, turns=7), replace(loop, turns=None), replace(loop, sliced=(longer,)),
+               replace(loop, sliced=(shorter,)), replace(loop, carried=()), replace(loop, arrays=(0,)),
+               replace(loop, carried=(replace(loop.carried[0], spare=99),)),
+               replace(loop, body=replace(loop.body, steps=(astray,))),
+               replace(loop, body=replace(loop.body, arena=64))]
+    for step in unsound:
+        with pytest.raises(ValueError, match="cannot be run"):
+            check(replace(program, steps=(*program.steps[:place], step, *program.steps[place + 1:])))
 
 
 # ----------------------------------------------------------------------------------------------- inside of jit and grad
