@@ -96,4 +96,13 @@ REGRESSIONS = {
         leaf('complex64', (65,), 'plain', 733)
         gc.abs(v0)
     """,
+    "a product and deviations in one loop, because both were over one element": """
+        leaf('float64', (1, 1), 'plain', 581) @ leaf('float64', (1, 5), 'plain', 3)
+        leaf('float64', (1, 1), 'plain', 4) @ v0
+        gc.var(v0, axis=0, keepdims=True) + v1
+    """,
+    "a product and a maximum in one loop, with simplify switched off": """
+        leaf('float64', (1, 1), 'plain', 581) @ leaf('float64', (1, 1), 'plain', 3)
+        gc.softmax(v0, axis=0) + v0 @ leaf('float64', (1, 1), 'plain', 4)
+    """,
 }

@@ -62,6 +62,7 @@ class Stage:
     axes: tuple[Axis, ...]
     limit: Index | None
     reduces: bool
+    order: str = ""         # of the reductions: one loop has one
     body: list = field(default_factory=list)
     locals: list = field(default_factory=list)      # scratch that starts to live here
 
@@ -225,11 +226,13 @@ class _Lowering:
                     self._store_value(anchor)
         self._collect_indices()
 
-    def _stage(self, depth: int, axes: tuple[Axis, ...], reduces: bool, limit: Index | None = None) -> Stage:
+    def _stage(self, depth: int, axes: tuple[Axis, ...], reduces: bool, limit: Index | None = None,
+               order: str = "") -> Stage:
         for stage in self.stages:
-            if (stage.depth, stage.axes, stage.reduces, stage.limit) == (depth, axes, reduces, limit):
+            facts = stage.depth, stage.axes, stage.reduces, stage.limit, stage.order
+            if facts == (depth, axes, reduces, limit, order):
                 return stage
-        self.stages.append(Stage(depth, axes, limit, reduces))
+        self.stages.append(Stage(depth, axes, limit, reduces, order))
         return self.stages[-1]
 
     def _depth(self, *exprs: Node) -> int:
@@ -269,7 +272,7 @@ class _Lowering:
         exprs = [e if e.dtype is carried else make(CAST, carried, (), (e,)) for e in exprs]
         depth = self._depth(*exprs)
         self.depths[name] = depth
-        stage = self._stage(depth, self._space("j", length)[0], True, limit)
+        stage = self._stage(depth, self._space("j", length)[0], True, limit, order)
         stage.body.append(Accumulate(name, node.op, order, carried, *exprs))
 
     def _contract_operands(self, node: Node) -> tuple[list[Node], int, str]:

@@ -216,9 +216,10 @@ Ranges = dict[Axis, tuple[int, int]]
 Limits = dict[Axis, Index]
 
 
-def _accumulated(statements: tuple) -> set[str]:
-    found = {s.name for s in statements if type(s) is Accumulate}
-    return found.union(*(_accumulated(s.body) for s in statements if type(s) is Loop))
+def _accumulations(statements: tuple) -> list[Accumulate]:
+    """Those of a loop, and of the loops over a tile in it."""
+    own = [s for s in statements if type(s) is Accumulate]
+    return own + [a for s in statements if type(s) is Loop for a in _accumulations(s.body)]
 
 
 class _KernelChecker:
@@ -259,8 +260,11 @@ class _KernelChecker:
             self.limits[s.axis] = s.limit
             high = min(high, s.limit.bounds[1] - 1)
         if low > high:      # never runs; what it would accumulate stays at the identity
-            self.known |= _accumulated(s.body)
+            self.known |= {a.name for a in _accumulations(s.body)}
             return
+        if s.kind == "reduce":
+            orders = {a.order for a in _accumulations(s.body)}
+            self.require(len(orders) <= 1, f"one loop reduces in the orders {', '.join(sorted(orders))}")
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 
     def _template(self, s: Template, ranges: Ranges, asked: set[Axis]) -> None:
