@@ -76,6 +76,9 @@ _LAZY = {
     "scaled_dot_product_attention": "graphc.api.attention",
     "einsum": "graphc.api.einsum",
     **dict.fromkeys(
+        "avg_pool1d avg_pool2d avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
+        " max_pool1d max_pool2d max_pool3d".split(), "graphc.api.convolution"),
+    **dict.fromkeys(
         "cross_entropy elu gelu glu hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax mish one_hot relu"
         " relu6 selu sigmoid silu softmax softplus softsign".split(), "graphc.api.activations"),
 }

@@ -50,6 +50,15 @@ def _integer(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def _choice(*names: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.lower() not in names:
+            raise ValueError
+        return text.lower()
+
+    return parse
+
+
 def _names(text: str) -> frozenset[str]:
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     if not all(name.replace("_", "").replace("-", "").isalnum() for name in names):
@@ -164,6 +173,9 @@ VARIABLES: dict[str, Variable] = {
     "disable": Variable(
         "GRAPHC_DISABLE", _names, frozenset, "names of passes separated by commas, e.g. fuse,simplify",
         "Passes to leave out."),
+    "matmul": Variable(
+        "GRAPHC_MATMUL", _choice("template", "library"), lambda: "template", "template or library",
+        "What multiplies matrices: fused kernels, the same bits for any threads, or NumPy's BLAS without both."),
     "verify": Variable(
         "GRAPHC_VERIFY", _flag, lambda: False, "0 or 1",
         "Check every pass, and every result against the reference on your data; slow."),
@@ -199,6 +211,7 @@ class Settings:
     cc: str | None
     num_threads: int
     disable: frozenset[str]
+    matmul: str
     verify: bool
     tune: bool
     tune_seconds: float

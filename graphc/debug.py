@@ -60,7 +60,7 @@ def show_schedule(schedule: Schedule) -> None:
 
 def _reason(key: tuple, graph: Graph) -> str:
     """Why no program in memory served, by comparison with the last one of the same operations."""
-    _, _, (_, roots, entries) = key
+    _, roots, entries = key[-1]
     operations = (roots, tuple((entry[0], _numbers(entry)) for entry in entries))
     before = _seen.pop(operations, None)
     _seen[operations] = _count, key
@@ -79,12 +79,14 @@ def _numbers(entry: tuple) -> tuple:
 
 def _difference(key: tuple, other: tuple, graph: Graph) -> str:
     """The first thing that two keys of equal operations do not share."""
-    backend, disabled, (_, _, entries) = key
-    backend_then, disabled_then, (_, _, entries_then) = other
+    backend, disabled, matmul, (_, _, entries) = key
+    backend_then, disabled_then, matmul_then, (_, _, entries_then) = other
     if backend != backend_then:
         return f"on {backend} instead of {backend_then}"
     if disabled != disabled_then:
         return "with other passes disabled"
+    if matmul != matmul_then:
+        return f"with GRAPHC_MATMUL={matmul} instead of {matmul_then}"
     for node, now, then in zip(graph.order, entries, entries_then, strict=True):
         if now == then:
             continue

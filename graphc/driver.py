@@ -163,7 +163,7 @@ def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
 
 def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | None, Program | None]:
     """(key, what is ready to run, the program where that is not). Under the lock."""
-    key = (backend.name, settings.disable, graph.key)
+    key = (backend.name, settings.disable, settings.matmul, graph.key)
     entry = _programs.get(key)
     if entry is None:
         return key, None, _program(key, graph, backend)

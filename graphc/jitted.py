@@ -107,7 +107,7 @@ class Jitted:
         if self._plain and not kwargs:
             # Tensors in memory, and numbers. What holds on to a node keeps other threads from writing to its memory in
             # place; they look, under the lock, whether anybody does.
-            key: list = [driver._current, settings.disable, dt._default_float]
+            key: list = [driver._current, settings.disable, settings.matmul, dt._default_float]
             handles: list[Tensor] = []
             nodes: list[Node] = []
             numbers: list = []
@@ -299,7 +299,7 @@ class Call:
         self.kinds: list[str] = []
         self.numbers: list = []
         self.donated: list[int] = []
-        key: list = [driver._current, settings.disable, dt._default_float]
+        key: list = [driver._current, settings.disable, settings.matmul, dt._default_float]
         for part in parts:
             if isinstance(part.which, str):
                 key.append(part.which)

@@ -403,7 +403,7 @@ class _Interpreter:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
 
 
-_TEMPLATES = {"gemm": _Interpreter._gemm, "attention": _Interpreter._attention}
+_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "attention": _Interpreter._attention}
 
 
 def _ordered(items: list, order: str) -> list:

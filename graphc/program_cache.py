@@ -39,8 +39,8 @@ def _code_state() -> str:
 
 def name_of(key: tuple) -> str:
     """The entry's name. The text of a key holds names, numbers and bytes only: it is the same in every process."""
-    backend, disabled, graph = key
-    text = repr((backend, sorted(disabled), graph, settings.num_threads, _code_state()))
+    backend, disabled, matmul, graph = key
+    text = repr((backend, sorted(disabled), matmul, graph, settings.num_threads, _code_state()))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["activations", "attention", "einsum", "fft", "linalg", "manipulation", "products", "random", "reductions",
-           "sorting"]
+MODULES = ["activations", "attention", "convolution", "einsum", "fft", "linalg", "manipulation", "products", "random",
+           "reductions", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -96,6 +96,7 @@ def test_what_becomes_of_the_result():
     check((a @ b * 0.5 + array(20, 1)).astype("float16"))
     check(gc.permute_dims(gc.reshape(a @ b, (4, 5, 8, 5)), (2, 0, 3, 1)) * 2)
     check(gc.where(array(20, 40) > 0, a @ b, float("-inf")))
+    assert len(gc.plan(gc.permute_dims(gc.reshape(a @ b, (4, 5, 8, 5)), (2, 0, 3, 1)) * 2).kernels) == 1
 
 
 def test_nan_and_infinities_go_where_they_belong():
@@ -158,3 +159,14 @@ def test_the_work_of_a_product():
     (kernel,) = gc.plan(array(100, 50) @ array(50, 70)).kernels
     assert kernel.flops == 2 * 100 * 50 * 70
     assert (kernel.bytes_read, kernel.bytes_written) == (4 * (5000 + 3500), 4 * 7000)
+
+
+def test_the_library_on_request():
+    a, b = array(20, 30), array(40, 30)
+    with settings.override(matmul="library"):
+        result = gc.relu(a @ b.T)
+        assert [kernel.name for kernel in gc.plan(result).kernels] == ["matmul", "map_maximum"]
+        assert equal_bits(result.numpy(), np.maximum(a.numpy() @ b.numpy().T, 0))
+        check_half = array(20, 30, dtype="float16") @ array(30, 9, dtype="float16")
+        assert len(templates(check_half)) == 1      # the library has no float16
+    assert len(gc.plan(gc.relu(a @ b.T) * 2).kernels) == 1

@@ -23,7 +23,8 @@ from types import ModuleType
 # Fused loops: the ten rows of which the geometric mean is taken.
 TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance", "norm", "pairwise",
        "cross_entropy", "laplacian")  # fmt: skip
-MORE = ("gemm_256", "gemm_1024", "gelu_mlp", "attention", "attention_causal", "three_ops", "tanh_mlp")
+MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode", "gelu_mlp",
+        "conv2d", "depthwise", "conv1d", "attention", "attention_causal", "three_ops", "tanh_mlp")
 ALL = TEN + MORE
 
 

@@ -5,16 +5,42 @@ at a time, from one flat position to another; a span of several axes is walked i
 """
 from __future__ import annotations
 
-from graphc.ir.kernel import Loop, Operand, Span, Store, Template
+from graphc.ir import index as ix
+from graphc.ir.index import Axis
+from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
+AHEAD = 8                   # rows of b that are asked for before they are packed
+DEPTH = 8                   # rows of b that few rows of a meet at a time
+TURNED = 32                 # columns whose chains run side by side in a product with few rows
 SQUARE = 64                 # elements on each side of what is turned at a time
 
 
+def gemv(model, s: Template) -> dict:
+    """The model of a gemv Template."""
+    m, n, k = (s.span(name) for name in "mnk")
+    register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
+    nests = {operand.name: _packing(model, s, operand, swept=operand.name == "b") for operand in s.operands}
+    names = ["vectors", "fma"] + (["square"] if any(nest["turn"] for nest in nests.values()) else [])
+    names += ["turn"] if nests["a"]["turn"] else []
+    for name in (*names, "dots" if nests["b"]["turn"] else "sweep"):
+        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    width = _rounded(n.length, 2 * WIDEST // size)
+
+    def scratch(elements: int) -> str:
+        return model.spell.arg(model.take_scratch(elements * size))
+    nests["a"]["offset"] = scratch(_rounded(m.size, SQUARE) * CHUNK)
+    return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "depth": DEPTH,
+            "columns": TURNED, "length": " * ".join(model.spell.extent(a) for a in k.axes),
+            "m": part(model, m), "n": part(model, n),
+            "parts": scratch(m.size * width), "sums": scratch(m.size * width),
+            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)), **nests, "epilogue": _epilogue(model, s)}
+
+
 def gemm(model, s: Template) -> dict:
-    """The model of one Template. `model` spells expressions, renders statements and hands out scratch memory."""
+    """The model of a gemm Template. `model` spells expressions, renders statements and hands out scratch memory."""
     m, n, k = (s.span(name) for name in "mnk")
     register = model.spell.language.register(s.dtype)
     size = s.dtype.itemsize
@@ -24,14 +50,14 @@ def gemm(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     nests = {operand.name: _packing(model, s, operand) for operand in s.operands}
     turns = any(nest["turn"] for nest in nests.values())
-    if turns:
-        model.spell.helpers[f"gc_tiles_turn_{register}"] = None
+    for name in ("square", "turn") if turns else ():
+        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     sums = _rounded(m.length, 12) * _rounded(n.length, panel) if k.size > CHUNK else 12 * columns
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(_rounded(m.length, SQUARE) * CHUNK)
-    nests["b"]["offset"] = scratch(columns * CHUNK)
+    nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "columns": columns, "square": SQUARE,
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
@@ -45,15 +71,14 @@ def _rounded(n: int, to: int) -> int:
 def part(model, span: Span) -> dict:
     """Where this iteration's block of a span begins and ends."""
     extent = " * ".join(model.spell.extent(a) for a in span.axes)
-    if span.block.extent == 1:
-        return {"first": "0", "last": extent}
     length = model.spell.arg(span.length)
     return {"first": f"{span.block.name} * {length}",
             "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
 
 
-def _packing(model, s: Template, operand: Operand) -> dict:
-    """Fill rows of a along k, or panels of b along n. Where memory is contiguous the other way, squares are turned."""
+def _packing(model, s: Template, operand: Operand, swept: bool = False) -> dict:
+    """Fill rows of a along k, or panels of b along n (`swept`: a few rows of b). Where memory is contiguous the other
+    way, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
     outer = next(name for name in operand.spans if name != "k")
     turn = (innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
     first, last = ("m_first", "m_last") if outer == "m" else ("n_from", "n_to")
@@ -61,14 +86,41 @@ def _packing(model, s: Template, operand: Operand) -> dict:
         nest = Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
         row, column = ("k", "m") if outer == "m" else ("n", "k")
         nest.target = lambda at: f"turned[({at[row]} - {row}_part) * {SQUARE} + {at[column]} - {column}_part]"
+    elif swept:
+        nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")})
+        nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
     elif outer == "m":
         nest = Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
         nest.target = lambda at: f"a_rows[({at['m']} - m_first) * {CHUNK} + {at['k']} - k_from]"
     else:
         nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
-        nest.target = lambda at: (f"b_panels[(n_panel - n_from) * {CHUNK} + ({at['k']} - k_from) * GC_PANEL "
+        nest.target = lambda at: (f"b_panels[(n_panel - n_from) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "
                                   f"+ {at['n']} - n_panel]")
-    return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body)}
+    return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body),
+            "direct": _direct(model, s, operand, "n_first" if swept and not turn else f"{outer}_part")
+            if turn or swept else None}
+
+
+def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
+    """Where a square (or a few rows) begins in memory and how far apart its rows lie, if the operand is one load."""
+    (store,) = innermost(operand.body).body[-1:]
+    value = store.value
+    if value.op is not LOAD or value.srcs or data_exprs(value.attrs[1]):
+        return None
+    outer = next(s.span(name) for name in operand.spans if name != "k")
+    k, index = s.span("k"), value.attrs[1]
+    if len(outer.axes) > 1 or len(k.axes) > 1:
+        return None
+    inner, across = innermost(operand.body).axis, outer.axes[0]
+    across = across if inner in k.axes else k.axes[0]
+    if index.coefficient(inner) != 1 or any(type(atom) is not Axis for atom, _ in index.terms):
+        return None
+    stride = index.coefficient(across)
+    for axis, name in ((k.axes[0], "k_part"), (outer.axes[0], start)):
+        index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)),
+                                     index.coefficient(axis)))
+    return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",
+            "stride": model.spell.arg(stride)}
 
 
 def innermost(body: tuple) -> Loop:
@@ -118,7 +170,8 @@ class Nest:
             if lanes:
                 inner = {"kind": "lanes", "axis": name, "start": "n_panel", "count": f"{stop} - n_panel",
                          "body": self.statements(x.body)}
-                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop, "lanes": inner}]
+                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop, "lanes": inner,
+                         "ahead": self._ahead(x)}]
             return [{"kind": "loop", "axis": name, "start": start, "stop": stop, "body": self.statements(x.body)}]
         if x.axis == span.axes[0]:
             return [self._runs(span, x, start, stop, lanes)]
@@ -129,6 +182,22 @@ class Nest:
             return [{"kind": "lanes", "axis": name, "start": first, "count": run, "body": self.statements(x.body)}]
         return [{"kind": "loop", "axis": name, "start": first, "stop": f"{first} + {run}",
                  "body": self.statements(x.body)}]
+
+    def _ahead(self, x: Loop) -> list[str]:
+        """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""
+        k = next(s for s in self.span_of.values() if s.name == "k").axes[-1]
+        found, seen, stack = [], set(), [s.value for s in x.body]
+        while stack:
+            expr = stack.pop()
+            if expr in seen:
+                continue
+            seen.add(expr)
+            if expr.op is LOAD and not data_exprs(expr.attrs[1]) and expr.attrs[1].coefficient(x.axis) == 1:
+                later = ix.shift(expr.attrs[1], AHEAD * expr.attrs[1].coefficient(k))
+                at = ix.add(ix.add(later, ix.mul(ix.of(x.axis), -1)), ix.of(Axis("n_panel", x.axis.extent)))
+                found.append(f"{self.model.kernel.buffers[expr.attrs[0]].name}[{self.model.spell.index(at)}]")
+            stack.extend(expr.srcs)
+        return found
 
     def _runs(self, span: Span, x: Loop, start: str, stop: str, lanes: bool) -> dict:
         at, last = f"{span.name}_at", span.axes[-1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
-from graphc.codegen.gemm_c import gemm
+from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
 from graphc.ir import dtype as dt
@@ -37,7 +37,7 @@ RUN = 512           # elements that are stored past the caches at a time: they w
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
 MATH_TWO = ("pow", "atan2", "hypot")
-TEMPLATES = {"gemm": gemm, "attention": attention}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
 # C type -> its real type and the suffix of libm
 TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
@@ -114,6 +114,8 @@ class _Model:
             extent = self.spell.extent(last)
             self.tile = {"axis": last.name, "start": f"{last.name}_start", "stop": f"{last.name}_stop",
                          "extent": extent, "width": self.width}
+        for block in (x.block for s in kernel.body if type(s) is Template for x in s.spans if x.block is not None):
+            self.spell.as_argument(block)       # one block or many: the same text
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel)
 
     def axes(self) -> list[dict]:

@@ -76,6 +76,10 @@ class Speller:
             self._axes[axis] = self.arg(axis.extent)
         return self._axes[axis]
 
+    def as_argument(self, axis: Axis) -> None:
+        """Make the extent of a loop an argument, also where it is 1."""
+        self._axes[axis] = self.arg(axis.extent, -1)
+
     def index(self, index: Index) -> str:
         parts = []
         for atom, k in index.terms:

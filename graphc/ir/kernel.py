@@ -136,6 +136,7 @@ class Template:
     gemm    spans m, n, k; operands a (m, k) and b (k, n). For each m and n the sum over k of a * b, in the order
             "chain" of docs/numerics.md, is `result`; `epilogue` is a nest of loops over the axes of m and n that reads
             it as a VALUE.
+    gemv    the same for few m, which are not cut into blocks: b is read once, in the order in which it lies.
     attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE
             "score", the sum over c of q * k. `result` is the sum over n of softmax(scores) * v. facts: diagonal, None
             or the expression d with which scores are -inf for all n > m + d; operand plain (n, m) is without that.

@@ -56,6 +56,20 @@ def run_routine(name: str, arguments: tuple, arrays: tuple[np.ndarray, ...]) -> 
     return tuple(np.ascontiguousarray(a, d.numpy).reshape(np.shape(a)) for a, d in zip(found, dtypes, strict=True))
 
 
+# ---- products, for GRAPHC_MATMUL=library
+
+def _product_shape(dtypes: Dtypes, shapes: Shapes, arguments: tuple) -> tuple[Dtypes, Shapes]:
+    a, b = ((*s[:-2], s[-1], s[-2]) if turned else s for s, turned in zip(shapes, arguments, strict=True))
+    return dtypes[:1], ((*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1]),)
+
+
+def _product(arguments: tuple, *arrays: np.ndarray) -> tuple:
+    """arguments: for each factor, whether its last two axes change places."""
+    return (np.matmul(*(np.swapaxes(x, -1, -2) if turned else x for x, turned in zip(arrays, arguments, strict=True))),)
+
+
+_routine("matmul", _product_shape, _product)
+
 # ---- sorting
 
 def _like_first(dtypes, shapes, arguments):

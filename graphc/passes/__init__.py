@@ -4,6 +4,7 @@ from __future__ import annotations
 from graphc.passes.attention import recognise_attention
 from graphc.passes.batch import batch
 from graphc.passes.fuse import fuse
+from graphc.passes.library import call_library
 from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
 from graphc.passes.simplify import simplify
@@ -14,7 +15,8 @@ GRAPH_PASSES = (
     ("simplify", simplify),
     ("attention", recognise_attention),
     ("split", split_reductions),
+    ("library", call_library),
 )
 
-__all__ = ["GRAPH_PASSES", "batch", "fuse", "lower", "plan_memory", "recognise_attention", "simplify",
+__all__ = ["GRAPH_PASSES", "batch", "call_library", "fuse", "lower", "plan_memory", "recognise_attention", "simplify",
            "split_reductions"]

@@ -18,15 +18,18 @@ from graphc.ir.kernel import (LOAD, Accumulate, Kernel, KernelBuffer, Loop, Oper
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST, OTHER
 from graphc.ir.schedule import Group, Schedule
+from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
 from graphc.passes.tunable import Choices
 
 MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
-ROWS, COLUMNS = 480, 1024   # positions of m and n that one iteration takes at most: its packed factors fit the caches
+ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
 PANEL = 1 << 18             # bytes of b that are packed at a time: half of a small L2 cache
+FEW_ROWS = 16               # up to so many it is not worth packing b
+STRIPE = 1024               # columns of a product with few rows that are added up together
 SMALL = 1 << 20             # multiply-adds that a chunk should have
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
@@ -147,12 +150,9 @@ class Contraction:
 
     def _add_stores(self, index: list[Index]) -> None:
         """What is written at an element of the result."""
-        own = self.group.coordinates[self.node]
         for node in self.stored:
-            at = [ix.ZERO] * len(node.shape)
-            for mine, other in zip(own, self.group.coordinates[node], strict=True):
-                at[other] = index[mine]
-            self.stores.append((node, ix.flatten(tuple(at), node.shape), self.reader.read(node, tuple(at))))
+            at = track.forward(node, self.node, tuple(index), self.group.reads)
+            self.stores.append((node, ix.flatten(at, node.shape), self.reader.read(node, at)))
 
     def _factor(self, src: Node, lead: list[Index], last: tuple[Index, Index]) -> Node:
         own = src.shape[:-2]
@@ -188,12 +188,14 @@ class Contraction:
     # ------------------------------------------------------------------------------------------------ assembly
 
     def _template(self, renumber: dict[int, int]) -> Template:
-        m, n = (prod(a.extent for a in self.spaces[s]) for s in "mn")
-        rows, columns = _block(m, n, prod(a.extent for a in self.spaces["b"]),
-                               self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS))
+        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
+        stacks = prod(a.extent for a in self.spaces["b"])
+        most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
+        few = m <= FEW_ROWS
+        rows, columns = (m, _columns(n, stacks, m * k)) if few else _block(m, n, stacks, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
-            "gemm", self.result, self.node.dtype.accumulator,
+            "gemv" if few else "gemm", self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", self.spaces["k"])),
             (self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)),
@@ -258,6 +260,12 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
         else:
             break
     return _rounded(-(-m // down), 12), _rounded(-(-n // across), 32)
+
+
+def _columns(n: int, stacks: int, work: int) -> int:
+    """How many columns an iteration takes of a product with few rows: enough for all threads to have several."""
+    wanted = -(-n * stacks // (8 * settings.num_threads))
+    return min(max(_rounded(wanted, 64), 64, min(SMALL // max(work, 1) // 64 * 64, n)), STRIPE)
 
 
 def _rounded(n: int, to: int) -> int:

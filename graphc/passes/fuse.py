@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE,
                            RESHAPE, SCATTER, SOURCE, UPDATE)
@@ -347,6 +348,8 @@ class _Builder:
         work = max(self._elements[group], unit.elements)
         if group.kind in ("row", "column") and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
             return "too few independent rows to keep the threads busy"
+        if group.kind == "contract":
+            return self._refusal_of_contraction(unit, group)
         coordinates = None
         for node, dims in unit.reads.items():
             if self.home.get(node) is not group:
@@ -363,13 +366,22 @@ class _Builder:
             coordinates = found
         return self._check_extents(unit, group, coordinates)
 
+    def _refusal_of_contraction(self, unit: Unit, group: Group) -> str | None:
+        """What becomes of each element of a contraction may be stored under another shape, or turned."""
+        (anchor,) = group.anchors
+        index = tuple(of(Axis(f"c{k}", n)) for k, n in enumerate(anchor.shape))
+        outside = {n for n in unit.reads if self.home.get(n) is not group}
+        if track.forward(unit.node, anchor, index, outside) is None:
+            return "an element of it needs others than one element of the contraction"
+        group.coordinates[unit.node] = ()
+        return None
+
     def _check_extents(self, unit: Unit, group: Group, coordinates) -> str | None:
         own = unit.node.shape
         rank = len(own)
         if any(k >= rank for k in coordinates) or tuple(own[k] for k in coordinates) != group.parallel:
             return "its rows are others than the rows of that kernel"
-        wide = {k for k, n in enumerate(own) if n != 1}
-        if (unit.anchor or group.kind in ("map", "contract")) and wide != set(coordinates):
+        if (unit.anchor or group.kind == "map") and {k for k, n in enumerate(own) if n != 1} != set(coordinates):
             return "its result has more elements than that kernel has rows"
         group.coordinates[unit.node] = coordinates
         return None

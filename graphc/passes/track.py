@@ -7,11 +7,12 @@ by ONE for an axis of extent 1, or by OTHER for anything else.
 from __future__ import annotations
 
 import functools
+from collections.abc import Container
 
-from graphc.ir.index import reshape_groups
+from graphc.ir.index import ZERO, Index, reshape_groups, through_reshape
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES, SLICE,
-                           TAKE_ALONG, UPDATE, WINDOW)
+from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES,
+                           SLICE, TAKE_ALONG, UPDATE, WINDOW)
 
 ONE, OTHER = -1, -2
 Dims = tuple[int, ...]
@@ -111,3 +112,42 @@ def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
     if node.op.kind == CONTRACT:
         return _contracted(node, identity(node.shape), rank)
     return [(s, identity(s.shape) if s.shape == node.shape else (OTHER,) * len(s.shape)) for s in node.srcs]
+
+
+def forward(node: Node, start: Node, index: tuple[Index, ...], leaves: Container[Node]) -> tuple[Index, ...] | None:
+    """Where the element `index` of `start` goes to in `node`, if each element of `node` is computed from just one of
+    `start`, and each of `start` goes to just one place; else None. `leaves`: what is read but not looked into."""
+    known: dict[Node, tuple[Index, ...] | None] = {start: index}    # absent: does not depend on start
+    independent: set[Node] = set()
+    stack = [node]
+    while stack:
+        n = stack[-1]
+        if n in known or n in independent:
+            stack.pop()
+            continue
+        if n in leaves or not n.srcs:
+            independent.add(n)
+            continue
+        missing = [s for s in n.srcs if s not in known and s not in independent]
+        if missing:
+            stack.extend(missing)
+            continue
+        found = {_step(n, s, known[s]) for s in n.srcs if s in known}
+        if not found:
+            independent.add(n)
+        else:
+            known[n] = found.pop() if len(found) == 1 else None
+    return known.get(node)
+
+
+def _step(node: Node, src: Node, index: tuple[Index, ...] | None) -> tuple[Index, ...] | None:
+    """The place in `node` of an element of its source."""
+    if index is None or src.size != node.size:
+        return None
+    if node.op is RESHAPE:
+        return through_reshape(index, src.shape, node.shape)
+    if node.op is PERMUTE:
+        return tuple(index[axis] for axis in node.attrs[0])
+    if node.op is EXPAND or node.op.kind == ELEMENTWISE:
+        return (*(ZERO,) * (len(node.shape) - len(src.shape)), *index)
+    return None

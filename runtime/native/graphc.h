@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* A kernel runs the chunks [begin, end) of its parallel nest. It returns 0, or 1 + the position of the first index

@@ -13,6 +13,7 @@
 
 #define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
 #define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
+#define HUGE (2 << 20)      /* bytes of a large page of memory */
 #define GRAB_NS 100000      /* threads take more chunks at once until a grab lasts this long */
 #define POLL_NS 50000000    /* signals are looked for this often */
 
@@ -46,10 +47,14 @@ static __thread struct { void *memory; size_t bytes; } scratch;
 static void *thread_scratch(size_t bytes)
 {
     if (bytes <= scratch.bytes && scratch.memory) return scratch.memory;
-    size_t wanted = (bytes + 4095) & ~(size_t)4095;
-    if (!wanted) wanted = 4096;
-    void *memory = aligned_alloc(64, wanted);
+    size_t page = bytes < HUGE / 4 ? 4096 : HUGE;
+    size_t wanted = (bytes + page - 1) & ~(page - 1);
+    if (!wanted) wanted = page;
+    void *memory = aligned_alloc(page, wanted);
     if (!memory) return NULL;
+#ifdef MADV_HUGEPAGE
+    if (page == HUGE) madvise(memory, wanted, MADV_HUGEPAGE);   /* packed matrices: fewer pages to translate */
+#endif
     free(scratch.memory);
     scratch.memory = memory;
     scratch.bytes = wanted;

@@ -15,6 +15,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define GC_PANEL (2 * GC_LANES)
 #define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
 #if defined(__clang__)
@@ -60,7 +61,7 @@ static __attribute__((noinline)) void gc_strip(int64_t rows, const float *restri
         step = rows - done;
         step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
         for (int64_t n = 0; n < columns; n += GC_PANEL) {
-            const gc_vector *panel = (const gc_vector *)(b + n * 512);
+            const gc_vector *panel = (const gc_vector *)(b + n * 513);
             if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to + n, stride, more);
             else if (step == 4) gc_tile(4, from, panel, count, to + n, stride, more);
             else if (step == 2) gc_tile(2, from, panel, count, to + n, stride, more);
@@ -81,7 +82,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_51c9404c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_ca5cd6a1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -95,27 +96,33 @@ int64_t contract_dot_maximum_51c9404c(void *const *buf, const int64_t *arg, int6
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
     const int64_t a7 = arg[7];
-    const int64_t stop = MIN(end * 1, 1 * 1);
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % 1;
-        const int64_t nb = at / 1;
+        const int64_t mb = at % a0;
+        const int64_t nb = at / a0;
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = 0, m_last = a4;
-            const int64_t n_first = 0, n_last = a5;
+            const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
+            const int64_t n_first = nb * a11, n_last = MIN(nb * a11 + a11, a10);
             float *restrict a_rows = (float *)((char *)scratch + 0);
-            float *restrict b_panels = (float *)((char *)scratch + a2);
-            float *restrict sums = (float *)((char *)scratch + a6);
+            float *restrict b_panels = (float *)((char *)scratch + a6);
+            float *restrict sums = (float *)((char *)scratch + a12);
             /* the row length of the sums: of all columns if k has several chunks */
             const int64_t width = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
-            const int64_t whole = a3 > 512 ? width : 0;
+            const int64_t whole = a7 > 512 ? width : 0;
             const int64_t stride = whole ? whole : 128;
-            for (int64_t k_from = 0; k_from < a3; k_from += 512) {
-                const int64_t k_to = MIN(k_from + 512, a3);
+            for (int64_t k_from = 0; k_from < a7; k_from += 512) {
+                const int64_t k_to = MIN(k_from + 512, a7);
                 {
                     for (int64_t m = m_first; m < m_last; m++) {
                         for (int64_t k = k_from; k < k_to; k++) {
-                            a_rows[(m - m_first) * 512 + k - k_from] = x0[k + m * a0];
+                            a_rows[(m - m_first) * 512 + k - k_from] = x0[k + m * a2];
 
                         }
 
@@ -127,16 +134,17 @@ int64_t contract_dot_maximum_51c9404c(void *const *buf, const int64_t *arg, int6
                     {
                         for (int64_t k = k_from; k < k_to; k++) {
                             for (int64_t n_panel = n_from; n_panel < n_to; n_panel += GC_PANEL) {
+                                __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
                                 if (n_to - n_panel >= GC_PANEL)
                                     for (int64_t l = 0; l < GC_PANEL; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_from) * 512 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a1 + n];
+                                        b_panels[(n_panel - n_from) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
 
                                     }
                                 else
                                     for (int64_t l = 0; l < n_to - n_panel; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_from) * 512 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a1 + n];
+                                        b_panels[(n_panel - n_from) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
 
                                     }
 
@@ -151,10 +159,10 @@ int64_t contract_dot_maximum_51c9404c(void *const *buf, const int64_t *arg, int6
                         if (whole) dot0 += (m_from - m_first) * whole + n_from - n_first;
                         gc_strip(m_to - m_from, a_rows + (m_from - m_first) * 512, b_panels, n_to - n_from,
                                  k_to - k_from, dot0, stride, k_from > 0);
-                        if (k_to < a3) continue;
+                        if (k_to < a7) continue;
                         for (int64_t m = m_from; m < m_to; m++) {
                             for (int64_t n = n_from; n < n_to; n++) {
-                                y0[m * a7 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+                                y0[m * a13 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
                             }
 
