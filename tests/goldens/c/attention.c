@@ -56,6 +56,7 @@ static inline float gc_fma_float(float a, float b, float c)
 #define GC_PANEL (2 * GC_LANES)
 #define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
 #if defined(__clang__)
@@ -198,7 +199,7 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 
-int64_t contract_attention_9f89d1ac(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_64939978(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -224,10 +225,10 @@ int64_t contract_attention_9f89d1ac(void *const *buf, const int64_t *arg, int64_
     const int64_t a17 = arg[17];
     const float p0 = gc_bits_float((uint32_t)arg[18]);
     const float p1 = gc_bits_float((uint32_t)arg[19]);
-    const int64_t stop = MIN(end * 1, a0 * a1);
+    const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % a1;
-        const int64_t b = at / a1;
+        const int64_t mb = at % a0;
+        const int64_t b = at / a0;
         /* attention0[m, e] = sum over n of softmax(score)[m, n] * v[n, e] */
         {
             const int64_t m_first = mb * a6, m_last = MIN(mb * a6 + a6, a5);
