@@ -254,7 +254,9 @@ def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend
 
 def _holders(graph: canonical.Graph, position: int) -> tuple[int, ...] | None:
     """How many references there are to a leaf's buffer, to the leaf, and to each node from it to a root; None where
-    one has several readers."""
+    one has several readers, or where the leaf lies in the memory of another."""
+    if any(part is graph.leaves[position] for part in graph.parts.values()):
+        return None
     roots = {id(root) for root in graph.roots}
     readers: dict[int, list[int]] = {}
     for k, node in enumerate(graph.order):

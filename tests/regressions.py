@@ -105,4 +105,9 @@ REGRESSIONS = {
         leaf('float64', (1, 1), 'plain', 581) @ leaf('float64', (1, 1), 'plain', 3)
         gc.softmax(v0, axis=0) + v0 @ leaf('float64', (1, 1), 'plain', 4)
     """,
+    "rows added to a slice that lies in one piece": """
+        leaf('float32', (3,), 'plain', 202)
+        v0[2:3]
+        added(v1, leaf('int64', (4,), 'plain', 936) % 1 - 1, leaf('float32', (4,), 'plain', 582)) + v0
+    """,
 }

@@ -124,6 +124,16 @@ def test_what_a_function_returns_is_not_its_argument(text):
     check(y, before + 1)
 
 
+def test_an_update_of_a_slice_leaves_the_whole_alone():
+    """The slice may lie in the memory of the whole: nothing is written there."""
+    x = gc.asarray(np.arange(6.0))
+    part = x[2:4]
+    gc.add.at(part, [0, 0, 1], 10.0)
+    other = x[4:6]
+    other[0] = 7
+    assert (part.tolist(), other.tolist(), x.tolist()) == ([22.0, 13.0], [7.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+
 def test_masks_of_nothing():
     x = np.ones((3, 4))
     for shape in ((0,), (3, 0), (0, 4)):
