@@ -4,6 +4,9 @@ from graphc.nn import functional, init
 from graphc.nn.attention import (
     MLP, KVCache, MultiHeadAttention, SwiGLU, TransformerDecoderBlock, TransformerEncoderBlock,
 )
+from graphc.nn.convolution import (
+    AdaptiveAvgPool, AdaptiveAvgPool2d, AvgPool, AvgPool2d, Conv1d, Conv2d, ConvTranspose2d, MaxPool, MaxPool2d,
+)
 from graphc.nn.functional import (
     apply_rope, bce, bce_with_logits, dropout, embedding, group_norm, huber, kl, l1, layer_norm, linear, mse, nll,
     rms_norm, rotary_angles,

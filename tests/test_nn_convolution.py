@@ -1,0 +1,93 @@
+"""Convolution and pooling layers against loops in NumPy, and their gradients."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_gradients import check
+
+import graphc as gc
+from graphc import nn
+from graphc.errors import ShapeError
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    gc.random.seed(2)
+    with gc.backend("reference"):
+        yield
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def convolved(x, w, b, stride: int = 1):
+    n, _, h, width = x.shape
+    out = np.zeros((n, len(w), (h - w.shape[2]) // stride + 1, (width - w.shape[3]) // stride + 1))
+    for i in range(out.shape[2]):
+        for j in range(out.shape[3]):
+            window = x[:, :, i * stride:i * stride + w.shape[2], j * stride:j * stride + w.shape[3]]
+            out[:, :, i, j] = np.tensordot(window, w, ((1, 2, 3), (1, 2, 3))) + b
+    return out
+
+
+def test_conv2d():
+    layer = nn.Conv2d(3, 4, 3, stride=2)
+    x = normal(2, 3, 9, 8).astype(np.float32)
+    expected = convolved(x, layer.weight.numpy(), layer.bias.numpy(), 2)
+    np.testing.assert_allclose(layer(gc.asarray(x)).numpy(), expected, rtol=1e-4, atol=1e-5)
+    assert nn.Conv1d(2, 6, 5, padding=2, groups=2)(gc.ones((3, 2, 11))).shape == (3, 6, 11)
+    assert len(nn.Conv2d(3, 4, 3, bias=False).parameters()) == 1
+    with pytest.raises(ShapeError, match="3 inputs and 4 outputs do not divide into 2 groups"):
+        nn.Conv2d(3, 4, 3, groups=2)
+
+
+def test_a_transposed_convolution_is_the_gradient_of_a_convolution():
+    layer = nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1, output_padding=1, bias=False)
+    y = gc.asarray(normal(2, 4, 5, 4).astype(np.float32))
+
+    def back(x):
+        return (gc.conv2d(x, layer.weight.detach(), stride=2, padding=1) * y).sum()
+
+    expected = gc.grad(back)(gc.zeros((2, 3, 10, 8), dtype=gc.float32)).numpy()
+    np.testing.assert_allclose(layer(y).numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_pools():
+    x = normal(2, 3, 6, 4)
+    windows = x.reshape(2, 3, 3, 2, 2, 2)
+    np.testing.assert_array_equal(nn.MaxPool(2)(gc.asarray(x)).numpy(), windows.max((3, 5)))
+    np.testing.assert_allclose(nn.AvgPool(2)(gc.asarray(x)).numpy(), windows.mean((3, 5)))
+    np.testing.assert_allclose(nn.AdaptiveAvgPool((3, 2))(gc.asarray(x)).numpy(), windows.mean((3, 5)))
+    uneven = nn.AdaptiveAvgPool((4, 1))(gc.asarray(x)).numpy()
+    expected = np.stack([x[:, :, a:b].mean((2, 3)) for a, b in ((0, 2), (1, 3), (3, 5), (4, 6))], -1)[..., None]
+    np.testing.assert_allclose(uneven, expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"groups": 2}],
+                         ids=["plain", "stride", "dilation", "groups"])
+def test_gradients_of_convolutions(options):
+    groups = options.get("groups", 1)
+    check(lambda x, w, b: gc.conv2d(x, w, b, **options), normal(2, 4, 6, 5), normal(4, 4 // groups, 2, 3), normal(4),
+          second=False)
+
+
+def test_gradients_of_pools():
+    x = np.random.default_rng(0).permutation(2 * 3 * 6 * 4).reshape(2, 3, 6, 4) * 0.5
+    check(lambda x: gc.max_pool2d(x, 3, 2, 1), x, second=False)
+    check(lambda x: gc.avg_pool2d(x, 2), x, second=False)
+
+
+def test_a_convnet_learns():
+    net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool(2), nn.Flatten(), nn.Linear(8 * 16, 2))
+    optimizer = gc.optim.Adam(net.parameters(), lr=0.01)
+    x = normal(32, 1, 8, 8).astype(np.float32)
+    y = (x[:, 0, :4].mean((1, 2)) > x[:, 0, 4:].mean((1, 2))).astype(np.int64)
+    losses = []
+    for _ in range(15):
+        optimizer.zero_grad()
+        loss = nn.cross_entropy(net(gc.asarray(x)), gc.asarray(y))
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.5 * losses[0]
