@@ -120,8 +120,7 @@ def _of_several(node: Node, parts: list, srcs: list[Tensor]) -> Sequence | None:
     gs = [gc.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
     found = None if node.op.grad is None else node.op.grad(gc, gs, ys, *srcs)
     if found is None and node.op.kind == LIBRARY and any(y.dtype.kind in "fc" for y in ys):
-        name = node.attrs[0] if isinstance(node.attrs[0], str) else f"a {node.op.name} step (scan, while_loop, cond)"
-        raise GradientError(f"{name} has no gradient", op="grad", site=node.site)
+        raise GradientError(f"{node.attrs[0]} has no gradient", op="grad", site=node.site)
     return found
 
 

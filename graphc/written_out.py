@@ -86,9 +86,9 @@ class _Writer:
         return lines
 
     def guards(self) -> list[str]:
-        current, disable, default = (self.name("was", value) for value in self.surroundings)
+        current, disable, matmul, default = (self.name("was", value) for value in self.surroundings)
         lines = [f"if driver._current is not {current} or settings.disable is not {disable} or settings.verify or "
-                 f"dt._default_float is not {default}: return MISS"]
+                 f"settings.matmul != {matmul} or dt._default_float is not {default}: return MISS"]
         for k, node in enumerate(self.nodes):
             dtype, shape = self.name("dtype", node.dtype), self.name("shape", node.shape)
             device = self.name("device", node.device)

@@ -473,8 +473,3 @@ def test_loops_in_a_jitted_function():
         c = leaf(4)
         for found, want in zip(f(c, rate), f.__wrapped__(c, rate), strict=True):
             np.testing.assert_array_equal(found.numpy(), want.numpy())
-
-
-def test_the_gradient_of_a_loop_is_a_clear_error():
-    with pytest.raises(gc.errors.GradientError, match="scan, while_loop, cond.*has no gradient"):
-        gc.grad(lambda x: gc.scan(lambda c, y: (c * y, None), x, leaf(4))[0])(gc.asarray(1.0))

@@ -32,6 +32,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
 
     `f` is called once, or twice where a carry begins as a Python number. However many turns there are, its
     operations are compiled once, and run without Python. What it reads of other tensors is computed before the loop.
+    Its gradient is two loops: one that keeps every carry, and one backwards.
 
     Raises ShapeError for xs of different lengths or a carry that changes its shape, DTypeError for one that changes its
     dtype or structure.
@@ -168,6 +169,7 @@ def _record(op, dtypes, shapes, sources, attrs, device, site) -> list[Tensor]:
 def _placeholder(node: Node, shape: tuple[int, ...], site) -> Node:
     place = buffer(node.dtype, shape, None, node.device or driver.default_device(), site)
     place.attrs = LOOPED
+    place.tracked = -1      # by whatever a gradient may be taken of: what the function cuts off stays cut off
     return place
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc.errors import GradientError
 from graphc.ir.dtype import DType
 from graphc.ir.meaning import BadIndex
 from graphc.ir.node import Node, const_value, is_exponent, make, topological
-from graphc.ir.ops import ALIAS, BUFFER, CONST, FENCE, IOTA, MOVEMENT, PARAM, POW
+from graphc.ir.ops import ALIAS, BUFFER, CONST, CUSTOM, FENCE, IOTA, MOVEMENT, PARAM, POW
 
 DEVICE = "body"
 LOOPED = ("a function is being traced",)      # attrs of a placeholder while its function runs
@@ -23,13 +24,16 @@ class Body:
 
     inputs   BUFFER nodes with attrs (k,): arrays
     scalars  dtypes of the PARAM nodes with attrs (k,)
+    history  the roots as gradients see them: with the ALIAS nodes that `roots` do without
     """
 
-    __slots__ = ("roots", "inputs", "scalars", "_hash", "_text", "_order")
+    __slots__ = ("roots", "inputs", "scalars", "history", "_hash", "_text", "_order")
 
-    def __init__(self, roots: Sequence[Node], inputs: Sequence[Node], scalars: Sequence[DType]):
+    def __init__(self, roots: Sequence[Node], inputs: Sequence[Node], scalars: Sequence[DType],
+                 history: Sequence[Node] | None = None):
         self.roots, self.inputs, self.scalars = tuple(roots), tuple(inputs), tuple(scalars)
-        self._hash = hash((self.roots, self.inputs, self.scalars))
+        self.history = self.roots if history is None else tuple(history)
+        self._hash = hash((self.roots, self.inputs, self.scalars, self.history))
         self._text: str | None = None
         self._order: list[Node] | None = None
 
@@ -38,7 +42,8 @@ class Body:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Body) and self._hash == other._hash and self.roots == other.roots
-                                 and self.inputs == other.inputs and self.scalars == other.scalars)
+                                 and self.inputs == other.inputs and self.scalars == other.scalars
+                                 and self.history == other.history)
 
     def __repr__(self) -> str:
         """A string literal with the graph as text, the same in every process; `parse` reads it."""
@@ -108,11 +113,11 @@ def close(graphs: Sequence[Sequence[Node]], placeholders: Sequence[Node], hoist:
     Scalars are numbered by use, as in canonical.py.
     """
     closing = _Closing(placeholders, hoist)
-    closed = [closing.graph(roots) for roots in graphs]
+    closed = [(closing.graph(roots), closing.history(roots)) for roots in graphs]
     inputs = [make(BUFFER, p.dtype, p.shape, (), (k,), device=DEVICE)
               for k, p in enumerate([*placeholders, *closing.arrays])]
     scalars = [s.dtype for s in closing.scalars]
-    return [Body(roots, inputs, scalars) for roots in closed], list(closing.arrays), closing.scalars
+    return [Body(roots, inputs, scalars, history) for roots, history in closed], list(closing.arrays), closing.scalars
 
 
 class _Closing:
@@ -123,14 +128,19 @@ class _Closing:
         self.new = {node: make(BUFFER, node.dtype, node.shape, (), (k,), device=DEVICE)
                     for k, node in enumerate(placeholders)}
         self.placeholders = set(placeholders)
+        self.kept: dict[Node, Node] = {}        # as `new`, where ALIAS nodes make a difference
 
     def graph(self, roots: Sequence[Node]) -> list[Node]:
         """The roots over numbered placeholders."""
         order = topological(roots, is_leaf=lambda n: n.value is not None or n in self.placeholders)
+        depending: set[Node] = set()    # on a placeholder
         varying: set[Node] = set()
         constant: set[Node] = set()
         for node in order:
-            if node in self.placeholders or not varying.isdisjoint(node.srcs) or (node.srcs and not self.hoist):
+            if node in self.placeholders or not depending.isdisjoint(node.srcs):
+                depending.add(node)
+                varying.add(node)
+            elif node.srcs and not self.hoist and not _is_variable(node):
                 varying.add(node)
             elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs)):
                 constant.add(node)
@@ -142,12 +152,31 @@ class _Closing:
                 wanted.add(node)
                 stack.extend(node.srcs)
         for node in order:
-            if node.op is ALIAS and node in wanted:
+            if node not in wanted or node in self.new or node.op is CONST:
+                continue
+            if node.op is CUSTOM:
+                raise GradientError("a function with its own gradient can't be differentiated inside a loop or branch",
+                                    op="custom_vjp", site=node.site, fix="write it without custom_vjp there")
+            if node.op is ALIAS:
                 self.new[node] = self._source(node.srcs[0], node)
-            elif node in wanted and node not in self.new and node.op is not CONST:
+                parts = [self.new[node], *(self._source(s, node) for s in node.srcs[1:])]
+                self.kept[node] = make(ALIAS, node.dtype, node.shape, self._kept(node, parts), node.attrs,
+                                       device=DEVICE, site=node.site)
+            else:
                 srcs = tuple([self._source(s, node) for s in node.srcs])
                 self.new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs, device=DEVICE, site=node.site)
+                kept = self._kept(node, srcs)
+                if kept != srcs:
+                    self.kept[node] = make(node.op, node.dtype, node.shape, kept, node.attrs, device=DEVICE,
+                                           site=node.site)
         return [self._root(root) for root in roots]
+
+    def _kept(self, node: Node, srcs: Sequence[Node]) -> tuple[Node, ...]:
+        """The sources with the ALIAS nodes under them."""
+        return tuple(self.kept.get(old, new) for old, new in zip(node.srcs, srcs, strict=True))
+
+    def history(self, roots: Sequence[Node]) -> list[Node]:
+        return [self.kept.get(root) or self._root(root) for root in roots]
 
     def _source(self, node: Node, reader: Node) -> Node:
         structural = node.op is CONST and (node.attrs[1] or (reader.op is POW and is_exponent(node)))
@@ -166,6 +195,11 @@ class _Closing:
         if node.op is not CONST and node.op is not PARAM:
             return self._source(node, node)
         return make(FENCE, node.dtype, node.shape, (self._source(node, node),), (0,), device=DEVICE, site=node.site)
+
+
+def _is_variable(node: Node) -> bool:
+    """What gradients end at: the body takes it from outside as it is."""
+    return node.op is ALIAS and len(node.srcs) == 1 and not node.attrs
 
 
 def _is_view(node: Node) -> bool:

@@ -338,3 +338,11 @@ def library(gc, gs, ys, *srcs):
     name, arguments = ys[0].node.srcs[0].attrs
     rule = library_derivatives.TABLE.get(name)
     return rule(gc, arguments, gs, ys, *srcs) if rule else None
+
+
+def of_loops(name: str):
+    """The rule of this name for a loop or a branch."""
+    def rule(*args):
+        from graphc.ir import loop_derivatives
+        return getattr(loop_derivatives, name)(*args)
+    return rule

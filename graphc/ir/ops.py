@@ -281,7 +281,10 @@ CUSTOM = _row("custom", -1, OTHER, None, grad=lambda gc, gs, ys, *srcs: ys[0].no
 LIBRARY_CALL = _row("library", -1, LIBRARY, None, meaning.library, grad=d.library)
 # Loops: what they do in a turn is an attribute, a Body (ir/body.py); see meaning.py for the attrs. The sources are the
 # carried arrays first, then what is sliced, then what stays, arrays before scalars.
-LOOP = _row("loop", -1, LIBRARY, None, meaning.loop)       # (body, carried, sliced, turns, reverse)
-WHILE = _row("while", -1, LIBRARY, None, meaning.while_loop)    # (test, body, carried)
-IF = _row("if", -1, LIBRARY, None, meaning.branch)         # (true, false); the first source is the condition
+LOOP = _row("loop", -1, LIBRARY, None, meaning.loop,               # (body, carried, sliced, turns, reverse)
+            grad=d.of_loops("loop"))
+WHILE = _row("while", -1, LIBRARY, None, meaning.while_loop,       # (test, body, carried)
+             grad=d.of_loops("while_loop"))
+IF = _row("if", -1, LIBRARY, None, meaning.branch,                 # (true, false); the first source is the condition
+          grad=d.of_loops("branch"))
 GET = _row("get", 1, OTHER, None, meaning.get)  # attrs (i,): result i of a multi-output node

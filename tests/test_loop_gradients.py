@@ -1,0 +1,106 @@
+"""Gradients of scan and cond against finite differences and against the same loop written out."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_gradients import check, normal
+
+import graphc as gc
+from graphc.errors import GradientError
+
+
+@pytest.fixture(autouse=True)
+def on_the_reference():
+    with gc.backend("reference"):
+        yield
+
+
+def recurrence(h, x, w):
+    def turn(h, x):
+        h = gc.tanh(x + h @ w) * 0.9
+        return h, h * h
+    return gc.scan(turn, h, x)
+
+
+def test_a_recurrence():
+    check(recurrence, normal(2, 3), normal(5, 2, 3), normal(3, 3) * 0.5)
+    check(lambda h, x, w: gc.scan(lambda h, x: (gc.sin(h + x * w), None), h, x, reverse=True)[0],
+          normal(3), normal(4, 3), normal(3))
+
+
+def test_it_is_the_gradient_of_the_loop_written_out():
+    h, x, w = (gc.asarray(a) for a in (normal(2, 3), normal(4, 2, 3), normal(3, 3)))
+
+    def written_out(h, x, w):
+        given = []
+        for k in range(4):
+            h = gc.tanh(x[k] + h @ w) * 0.9
+            given.append(h * h)
+        return h, gc.stack(given)
+
+    def loss(f):
+        def value(*args):
+            last, given = f(*args)
+            return (last * 2).sum() + (given * gc.arange(4.0).reshape(4, 1, 1)).sum()
+        return gc.grad(value, (0, 1, 2))(h, x, w)
+
+    for a, b in zip(loss(recurrence), loss(written_out), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
+def test_what_has_no_gradient_is_carried_along():
+    def f(x, w):
+        def turn(carry, x):
+            n, s = carry
+            return (n + 1, s * w + x * n), n
+        (n, s), seen = gc.scan(turn, (gc.asarray(0), gc.asarray(1.0)), x)
+        return s + n
+    check(f, normal(4), normal())
+
+
+def test_nested_and_in_part():
+    def f(x, w):
+        def outer(c, row):
+            inner, _ = gc.scan(lambda s, v: (s * w + gc.sin(v), None), c, row)
+            return inner, inner * c
+        return gc.scan(outer, gc.asarray(0.3), x)
+    check(f, normal(3, 4), normal() * 0.5, second=False)
+    only = gc.grad(lambda w: gc.scan(lambda c, _: (c * w, None), 2.0, length=5)[0])(gc.asarray(1.5))
+    assert only.item() == pytest.approx(2 * 5 * 1.5 ** 4)
+
+
+def test_cond_takes_the_gradient_of_its_side():
+    def f(x, w):
+        return gc.cond((x.sum() > 0), lambda x: gc.sin(x) * w, lambda x: x * x, x)
+    x = np.abs(normal(4))
+    check(f, x, normal(4))
+    check(f, -x, normal(4))
+
+
+def test_what_a_body_cuts_off_stays_cut_off():
+    def f(w):
+        return gc.scan(lambda c, _: (c * w * w.detach(), None), 1.0, length=3)[0]
+    assert gc.grad(f)(gc.asarray(2.0)).item() == pytest.approx(3 * 2.0 ** 5)     # of w**3 * 8, where 8 is constant
+
+    def of(c):
+        return gc.scan(lambda c, _: (c * gc.stop_gradient(c), None), c, length=2)[0]
+    assert gc.grad(of)(gc.asarray(3.0)).item() == pytest.approx(27.0)           # 3, then 9
+    check(lambda x: gc.scan(lambda c, row: (c + gc.softmax(row), None), gc.zeros(3), x)[0], normal(4, 3))
+    kept = gc.grad(lambda w: gc.scan(gc.checkpoint(lambda c, _: (gc.sin(c * w), None)), 1.0, length=3)[0])
+    plain = gc.grad(lambda w: gc.scan(lambda c, _: (gc.sin(c * w), None), 1.0, length=3)[0])
+    assert kept(gc.asarray(0.7)).item() == plain(gc.asarray(0.7)).item()
+
+
+def test_a_rule_of_the_users_own_is_refused_inside():
+    @gc.custom_vjp
+    def doubled(x):
+        return x * 2
+
+    doubled.defvjp(lambda x: (x * 2, None), lambda _, g: (g * 2,))
+    with pytest.raises(GradientError, match="inside a loop"):
+        gc.grad(lambda w: gc.scan(lambda c, _: (doubled(c * w), None), 1.0, length=2)[0])(gc.asarray(1.0))
+
+
+def test_while_loop_says_that_it_has_none():
+    with pytest.raises(GradientError, match="while_loop has no gradient"):
+        gc.grad(lambda x: gc.while_loop(lambda v: v < 10, lambda v: v * 2, x))(gc.asarray(1.0))
