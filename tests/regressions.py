@@ -110,4 +110,9 @@ REGRESSIONS = {
         v0[2:3]
         added(v1, leaf('int64', (4,), 'plain', 936) % 1 - 1, leaf('float32', (4,), 'plain', 582)) + v0
     """,
+    "strips of one axis after one another had one name": """
+        leaf('int32', (1000,), 'plain', 506)
+        gc.concat([v0, v0, v0], axis=0).astype('uint16') / 7
+        gc.sqrt(gc.cos(v1))
+    """,
 }

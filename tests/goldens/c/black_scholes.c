@@ -119,7 +119,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t map_sub_afc1028f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_dd72eec2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -146,78 +146,80 @@ int64_t map_sub_afc1028f(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i_start = at;
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
-        int64_t i_at = i_start;
-        for (; i_at + 64 <= i_stop; i_at += 64) {
-            float t0[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t0[l] = x0[i];
+        {
+            int64_t i_at = i_start;
+            for (; i_at + 64 <= i_stop; i_at += 64) {
+                float t0[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t0[l] = x0[i];
+                }
+                float t1[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t1[l] = x1[i];
+                }
+                float t2[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t2[l] = x2[i];
+                }
+                float t3[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t3[l] = p0 * gc_sqrt_float(t2[l]);
+                }
+                float f4[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    f4[l] = gc_log_float((t0[l] / t1[l]));
+                }
+                float t4[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t4[l] = (f4[l] + (p1 * t2[l])) / t3[l];
+                }
+                float f6[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    f6[l] = gc_erf_float((t4[l] * p2));
+                }
+                float t5[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t5[l] = t0[l] * (p3 * (1.0f + f6[l]));
+                }
+                float f8[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    f8[l] = gc_exp_float((p4 * t2[l]));
+                }
+                float f9[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    f9[l] = gc_erf_float(((t4[l] - t3[l]) * p5));
+                }
+                float t6[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    t6[l] = (t1[l] * f8[l]) * (p6 * (1.0f + f9[l]));
+                }
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    y0[i] = t5[l] - t6[l];
+                }
             }
-            float t1[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t1[l] = x1[i];
-            }
-            float t2[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t2[l] = x2[i];
-            }
-            float t3[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t3[l] = p0 * gc_sqrt_float(t2[l]);
-            }
-            float f4[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                f4[l] = gc_log_float((t0[l] / t1[l]));
-            }
-            float t4[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t4[l] = (f4[l] + (p1 * t2[l])) / t3[l];
-            }
-            float f6[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                f6[l] = gc_erf_float((t4[l] * p2));
-            }
-            float t5[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t5[l] = t0[l] * (p3 * (1.0f + f6[l]));
-            }
-            float f8[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                f8[l] = gc_exp_float((p4 * t2[l]));
-            }
-            float f9[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                f9[l] = gc_erf_float(((t4[l] - t3[l]) * p5));
-            }
-            float t6[64];
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                t6[l] = (t1[l] * f8[l]) * (p6 * (1.0f + f9[l]));
-            }
-            for (int l = 0; l < 64; l++) {
-                const int64_t i = i_at + l;
-                y0[i] = t5[l] - t6[l];
-            }
-        }
-        for (int64_t i = i_at; i < i_stop; i++) {
-            const float t0 = x0[i];
-            const float t1 = x1[i];
-            const float t2 = x2[i];
-            const float t3 = p7 * gc_sqrt_float(t2);
-            const float t4 = (gc_log_float((t0 / t1)) + (p8 * t2)) / t3;
-            const float t5 = t0 * (p9 * (1.0f + gc_erf_float((t4 * p10))));
-            const float t6 = (t1 * gc_exp_float((p11 * t2))) * (p12 * (1.0f + gc_erf_float(((t4 - t3) * p13))));
-            y0[i] = t5 - t6;
+            for (int64_t i = i_at; i < i_stop; i++) {
+                const float t0 = x0[i];
+                const float t1 = x1[i];
+                const float t2 = x2[i];
+                const float t3 = p7 * gc_sqrt_float(t2);
+                const float t4 = (gc_log_float((t0 / t1)) + (p8 * t2)) / t3;
+                const float t5 = t0 * (p9 * (1.0f + gc_erf_float((t4 * p10))));
+                const float t6 = (t1 * gc_exp_float((p11 * t2))) * (p12 * (1.0f + gc_erf_float(((t4 - t3) * p13))));
+                y0[i] = t5 - t6;
 
+            }
         }
 
     }
