@@ -28,7 +28,7 @@ LISTED = f"print(*sorted(set({[*ONLY_COLD, *NEVER]}) & set(sys.modules)))"
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, monkeypatch, compiled):
     """Run Python text in a process of its own on a cache of its own; its output as words."""
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))

@@ -45,7 +45,7 @@ def test_what_is_no_graph(line: str):
         parse_graph("%0 = buffer float32[3] @cpu (0,)")
 
 
-def test_how_the_stages_look(golden):
+def test_how_the_stages_look(golden, compiled):
     x = gc.asarray(np.ones((8, 40), np.float32))
     mask = gc.asarray(np.ones((8, 1), bool))
     roots, schedule, kernels = stages(gc.softmax(gc.where(mask, x * 0.3, float("-inf")), axis=1),
