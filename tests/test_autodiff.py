@@ -250,3 +250,23 @@ def test_slices_write_their_bytes_once(parts):
 
     plan = gc.plan(gc.grad(loss)(x))
     assert plan.bytes_moved <= 5 * x.nbytes
+
+
+def test_checkpoints_hold_less():
+    """36 layers of two activations each: all of them, or six blocks' ends and the twelve of one block."""
+    weights = [normal(16, 16) * 0.1 for _ in range(36)]
+    x = normal(1024, 16)
+
+    def block(h, *ws):
+        for w in ws:
+            h = gc.tanh(gc.tanh(h @ w) * h)
+        return h
+
+    def in_blocks(f):
+        def value(x):
+            for k in range(0, 36, 6):
+                x = f(x, *weights[k:k + 6])
+            return x.sum()
+        return gc.plan(gc.grad(value)(x)).peak_bytes / x.nbytes
+
+    assert in_blocks(block) > 70 and in_blocks(gc.checkpoint(block)) <= 20

@@ -7,6 +7,7 @@ import gc as garbage
 import random
 import sys
 import threading
+import time
 
 import hypothesis
 import hypothesis.strategies as st
@@ -270,6 +271,7 @@ def test_threads_that_trace_and_replay_while_garbage_is_collected():
             thread.start()
         while any(thread.is_alive() for thread in threads):
             garbage.collect()
+            time.sleep(0.02)        # a collection of a whole suite's heap holds the others up
         for thread in threads:
             thread.join()
     finally:

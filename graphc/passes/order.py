@@ -2,8 +2,10 @@
 
 A step may run when what it reads is there. Of those that may, the one goes next after which the least is alive, the
 earlier one of two that are equal; so a branch is followed to its end before another begins (list scheduling, as for
-registers: Goodman & Hsu, *Code scheduling and register allocation in large basic blocks*, ICS 1988). It is a heuristic,
-for the best order is NP-hard (Sethi 1975): the order that fusion gave stays unless this one holds less.
+registers: Goodman & Hsu, *Code scheduling and register allocation in large basic blocks*, ICS 1988). The other order
+that is tried goes back from the ends, and of what a step needs follows the longest way first (Sethi & Ullman 1970): so
+what a gradient computes again is computed when the gradient gets there. Both are heuristics, for the best order is
+NP-hard (Sethi 1975): the order that fusion gave stays unless one of them holds less.
 """
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ def least_memory(reads: Sequence[list[Node]], writes: Sequence[list[Node]], base
     given = list(range(len(reads)))
     if len(given) < 3:
         return given
-    found = _greedy(reads, writes, bases, kept)
-    return found if peak(found, reads, writes, kept) < peak(given, reads, writes, kept) else given
+    after = _followers(reads, writes, bases)
+    orders = given, _greedy(reads, writes, after, kept), _longest_first(after)
+    return min(orders, key=lambda order: peak(order, reads, writes, kept))      # of equal ones the first
 
 
 def peak(order: Sequence[int], reads: Sequence[list[Node]], writes: Sequence[list[Node]], kept: set[Node]) -> int:
@@ -39,10 +42,11 @@ def peak(order: Sequence[int], reads: Sequence[list[Node]], writes: Sequence[lis
     return most
 
 
-def _greedy(reads, writes, bases, kept: set[Node]) -> list[int]:
+def _followers(reads, writes, bases) -> list[set[int]]:
+    """step -> the steps that wait for it."""
     writer = {node: k for k, nodes in enumerate(writes) for node in nodes}
     readers: dict[Node, set[int]] = {node: set() for node in writer}
-    after: list[set[int]] = [set() for _ in reads]      # step -> those that wait for it
+    after: list[set[int]] = [set() for _ in reads]
     for k, nodes in enumerate(reads):
         for node in nodes:
             if node in writer:
@@ -52,6 +56,48 @@ def _greedy(reads, writes, bases, kept: set[Node]) -> list[int]:
         for reader in readers.get(base, ()):
             if reader < k:
                 after[reader].add(k)
+    return after
+
+
+def _longest_first(after: list[set[int]]) -> list[int]:
+    """From the ends back, depth first; of what a step waits for, the end of the longest way goes first. An end, for
+    which nothing waits, goes as soon as it may. In the given order a step comes after what it waits for."""
+    before: list[list[int]] = [[] for _ in after]
+    depth = [0] * len(after)
+    for k, steps in enumerate(after):
+        for follower in sorted(steps):
+            before[follower].append(k)
+            depth[follower] = max(depth[follower], depth[k] + 1)
+    waits = [len(steps) for steps in before]
+    order: list[int] = []
+    done: set[int] = set()
+    stack = [(k, False) for k in reversed(range(len(after))) if not after[k]]
+    while stack:
+        k, ready = stack.pop()
+        if k in done:
+            continue
+        if ready:
+            todo = [k]
+            while todo:
+                step = todo.pop()
+                done.add(step)
+                order.append(step)
+                for follower in after[step]:
+                    waits[follower] -= 1
+                todo += [f for f in sorted(after[step]) if not waits[f] and not after[f] and f not in done]
+        else:
+            stack.append((k, True))
+            stack += [(j, False) for j in sorted(before[k], key=lambda j: depth[j])]     # the deepest on top
+    return order
+
+
+def _greedy(reads, writes, after: list[set[int]], kept: set[Node]) -> list[int]:
+    writer = {node: k for k, nodes in enumerate(writes) for node in nodes}
+    readers: dict[Node, set[int]] = {node: set() for node in writer}
+    for k, nodes in enumerate(reads):
+        for node in nodes:
+            if node in writer:
+                readers[node].add(k)
     waits = [0] * len(reads)
     for steps in after:
         for k in steps:
