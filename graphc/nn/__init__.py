@@ -16,3 +16,4 @@ from graphc.nn.layers import (
     RMSNorm, RotaryEmbedding, Sigmoid, SiLU, Softmax, Tanh,
 )
 from graphc.nn.module import Module, NeuralNetwork, Sequential, StateError, parameter
+from graphc.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
