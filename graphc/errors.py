@@ -220,6 +220,10 @@ class CompileError(GraphcError, RuntimeError):
     """The compiler refused a generated kernel."""
 
 
+class KernelFault(GraphcError, RuntimeError):
+    """A kernel does what a GPU leaves undefined: threads that diverge at a barrier, or race for one place."""
+
+
 class CacheError(GraphcError, OSError):
     """A cache folder that cannot be trusted or used."""
 

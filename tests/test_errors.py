@@ -135,6 +135,7 @@ CAUGHT_BY = {
     "BackendError": (RuntimeError,),
     "NoCompilerError": (errors.BackendError, RuntimeError),
     "CompileError": (RuntimeError,),
+    "KernelFault": (RuntimeError,),
     "CacheError": (OSError,),
     "OutOfMemory": (MemoryError,),
     "MismatchError": (ArithmeticError,),

@@ -238,5 +238,6 @@ def test_every_data_file_is_packaged():
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     assert {"**/*.j2", "**/*.toml"} <= set(data["graphc.codegen_templates"])
     assert (ROOT / "graphc" / "py.typed").exists()
-    native = {path.suffix for path in (ROOT / "runtime" / "native").iterdir() if path.suffix not in (".py", "")}
-    assert {"*" + suffix for suffix in native} <= set(data["graphc.runtime.native"])
+    for name in ("native", "emulator"):
+        found = {path.suffix for path in (ROOT / "runtime" / name).iterdir() if path.suffix not in (".py", "")}
+        assert {"*" + suffix for suffix in found} <= set(data[f"graphc.runtime.{name}"])
