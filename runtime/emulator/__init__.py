@@ -1,10 +1,9 @@
 """CUDA and HIP kernels on the CPU, for checking them: their unchanged text, compiled by g++ and run by emulate.cpp.
 
 A launch runs three times, with the threads of a block (and the blocks) in rising, falling and random order, each time
-on copies of its buffers that are exactly as large as these. What the orders leave in memory must agree bit by bit: where
-it does not, a barrier is missing. Shared memory is full of NaN before each block. Threads that wait at different
-barriers, or end while others wait, are found by the scheduler. A sanitized emulator also finds accesses outside of
-buffers.
+on copies of its buffers that are exactly as large as these. What the orders leave in memory must agree bit by bit, else
+a barrier is missing. Shared memory is full of NaN before each block. Threads that wait at different barriers, or end
+while others wait, are found by the scheduler. A sanitized emulator also finds accesses outside of buffers.
 """
 
 from __future__ import annotations

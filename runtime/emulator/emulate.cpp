@@ -1,9 +1,8 @@
 /* Threads of a GPU as fibers of one thread of the host: barriers and shuffles switch between them.
 
    A block runs until each of its fibers waits or has ended. Then whoever may go on is set free: the lanes of a warp
-   that met in one line, else all threads of the block at one barrier. If nobody may, the threads have diverged, which is
-   an error that names the lines. Which of the ready fibers runs first is the order: what depends on it lacks a
-   barrier. */
+   that met in one line, else all threads of the block at one barrier. If nobody may, the threads have diverged: an error
+   that names the lines. Which of the ready fibers runs first is the order: what depends on it lacks a barrier. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
