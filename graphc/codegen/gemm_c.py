@@ -16,6 +16,10 @@ AHEAD = 8                   # rows of b that are asked for before they are packe
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 TURNED = 32                 # columns whose chains run side by side in a product with few rows
 SQUARE = 64                 # elements on each side of what is turned at a time
+PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
+PANEL = 1 << 18             # bytes of b that are packed at a time, if all of a is: half of a small L2 cache
+GROUP = 64                  # columns after which the epilogue goes over their sums
+SPARE = 16                  # elements between packed rows of a, and between rows of sums, so that they share no set
 
 
 def gemv(model, s: Template) -> dict:
@@ -31,9 +35,9 @@ def gemv(model, s: Template) -> dict:
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(_rounded(m.size, SQUARE) * CHUNK)
-    return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "depth": DEPTH,
-            "columns": TURNED, "length": " * ".join(model.spell.extent(a) for a in k.axes),
+    nests["a"]["offset"] = scratch(_rounded(m.size, SQUARE) * (CHUNK + SPARE))
+    return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
+            "depth": DEPTH, "columns": TURNED, "length": " * ".join(model.spell.extent(a) for a in k.axes),
             "m": part(model, m), "n": part(model, n),
             "parts": scratch(m.size * width), "sums": scratch(m.size * width),
             "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)), **nests, "epilogue": _epilogue(model, s)}
@@ -45,20 +49,25 @@ def gemm(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     size = s.dtype.itemsize
     panel = 2 * WIDEST // size
-    columns = model.kernel.panel // (CHUNK * size) // panel * panel
-    for name in ("vectors", "fma", "tile"):
+    width = _rounded(n.length, panel)
+    rows = min(PACKED // (CHUNK * size) // 12 * 12, _rounded(m.length, 12))
+    columns = width     # that are packed at a time: all, or fewer if they are needed only once
+    if model.kernel.panel or m.length <= rows:
+        columns = min(width, (model.kernel.panel or PANEL) // (CHUNK * size) // panel * panel)
+    for name in ("vectors", "fma", "keep", "tile"):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     nests = {operand.name: _packing(model, s, operand) for operand in s.operands}
     turns = any(nest["turn"] for nest in nests.values())
     for name in ("square", "turn") if turns else ():
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
-    sums = _rounded(m.length, 12) * _rounded(n.length, panel) if k.size > CHUNK else 12 * columns
+    sums = _rounded(m.length, 12) * (width + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(_rounded(m.length, SQUARE) * CHUNK)
+    nests["a"]["offset"] = scratch(_rounded(rows, SQUARE) * (CHUNK + SPARE))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
-    return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "columns": columns, "square": SQUARE,
+    return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
+            "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
             "epilogue": _epilogue(model, s)}
@@ -81,7 +90,7 @@ def _packing(model, s: Template, operand: Operand, swept: bool = False) -> dict:
     way, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
     outer = next(name for name in operand.spans if name != "k")
     turn = (innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
-    first, last = ("m_first", "m_last") if outer == "m" else ("n_from", "n_to")
+    first, last = ("m_from", "m_to") if outer == "m" else ("n_left", "n_right")
     if turn:
         nest = Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
         row, column = ("k", "m") if outer == "m" else ("n", "k")
@@ -91,10 +100,10 @@ def _packing(model, s: Template, operand: Operand, swept: bool = False) -> dict:
         nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
     elif outer == "m":
         nest = Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
-        nest.target = lambda at: f"a_rows[({at['m']} - m_first) * {CHUNK} + {at['k']} - k_from]"
+        nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {CHUNK + SPARE} + {at['k']} - k_from]"
     else:
         nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
-        nest.target = lambda at: (f"b_panels[(n_panel - n_from) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "
+        nest.target = lambda at: (f"b_panels[(n_panel - n_left) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "
                                   f"+ {at['n']} - n_panel]")
     return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body),
             "direct": _direct(model, s, operand, "n_first" if swept and not turn else f"{outer}_part")
@@ -209,7 +218,7 @@ class Nest:
                                 f"{rest} % {extent}"))
             rest = f"{rest} / {extent}"
         if lanes:
-            coordinates.append(("n_panel", f"n_from + ({at} - n_from) / GC_PANEL * GC_PANEL"))
+            coordinates.append(("n_panel", f"{start} + ({at} - {start}) / GC_PANEL * GC_PANEL"))
         self.at[span.name] = f"({at} + {last.name} - {last.name}_first)"
         return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop,
                 "coordinates": coordinates, "left": f"{self.model.spell.extent(last)} - {last.name}_first",

@@ -27,7 +27,7 @@ MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
-PANEL = 1 << 18             # bytes of b that are packed at a time: half of a small L2 cache
+PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
 FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 1024               # columns of a product with few rows that are added up together
 SMALL = 1 << 20             # multiply-adds that a chunk should have
@@ -224,7 +224,7 @@ class Contraction:
             buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
                           + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
             params=tuple(self.reader.params.items()), parallel=parallel, tiled=False, width=None, chunk=chunk,
-            body=(template,), unrolled=self.reader.unrolled, panel=self.choices.get("panel", PANEL),
+            body=(template,), unrolled=self.reader.unrolled, panel=self.choices.get("panel", 0),
             prologue=place(tuple(self.prologue), renumber, None))
         return kernel, tuple(inputs + outputs)
 
@@ -249,17 +249,19 @@ def _contiguous(value: Node, axis: Axis) -> int:
 
 
 def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tuple[int, int]:
-    """How many rows and columns an iteration takes: as many as fit, but so that every thread gets as much work."""
+    """How many rows and columns an iteration takes: those with which the threads are done first."""
     threads = settings.num_threads
+
     down, across = -(-m // most_rows), -(-n // most_columns)
-    while stacks * down * across % threads and stacks * down * across < 4 * threads:
-        if m // (down + 1) >= LEAST_ROWS and m // down * 2 >= n // across:
-            down += 1
-        elif n // (across + 1) >= LEAST_COLUMNS:
-            across += 1
-        else:
-            break
-    return _rounded(-(-m // down), 12), _rounded(-(-n // across), 32)
+    most = max(4 * threads, down * across)
+    grids = ((i, j) for j in range(across, max(across, min(most // down, n // LEAST_COLUMNS)) + 1)
+             for i in range(down, max(down, min(most // j, m // LEAST_ROWS)) + 1))
+
+    def time(block: tuple[int, int]) -> int:
+        rows, columns = block
+        blocks = -(-m // rows) * -(-n // columns) * stacks
+        return -(-blocks // threads) * (rows * columns + PACKING_A * rows + PACKING_B * columns)
+    return min(((_rounded(-(-m // i), 12), _rounded(-(-n // j), 32)) for i, j in grids), key=time)
 
 
 def _columns(n: int, stacks: int, work: int) -> int:

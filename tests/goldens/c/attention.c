@@ -148,11 +148,6 @@ static __attribute__((noinline)) void gc_weights(int vectors, float *restrict sc
     if (vectors == 1) gc_weights_of(GC_LANES, score, count, unseen, most, top, total, factor);
     else gc_weights_of(3 * GC_LANES, score, count, unseen, most, top, total, factor);
 }
-#if defined(__x86_64__)
-#define GC_KEEP(x) __asm__("" : "+v"(x))
-#else
-#define GC_KEEP(x)
-#endif
 /* sums[e][lane] = sums[e][lane] * factor[lane] + sum over n of weight[n][lane] * v[n][e], the sum one chain */
 static inline __attribute__((always_inline)) void gc_weighted_tile(const int vectors, const int columns,
     const float *restrict weight, const float *const *v_row, int64_t count, int64_t from,
@@ -199,7 +194,7 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 
-int64_t contract_attention_64939978(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_3a19b3bd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

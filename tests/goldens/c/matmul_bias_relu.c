@@ -29,17 +29,28 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
     return c;
 #endif
 }
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
 static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
     const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
 {
     gc_vector c[GC_ROWS][2];
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) c[r][0] = c[r][1] = (gc_vector){0};
+    for (int r = 0; r < rows; r++) {
+        c[r][0] = c[r][1] = (gc_vector){0};
+        __builtin_prefetch(sums + r * stride);
+    }
+#pragma GCC unroll 2
     for (int64_t k = 0; k < count; k++) {
-        const gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+        GC_KEEP(b0);
+        GC_KEEP(b1);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
-            const gc_vector x = a[r * 512 + k] - (gc_vector){0};
+            const gc_vector x = a[r * 528 + k] - (gc_vector){0};
             c[r][0] = gc_fma_vector(x, b0, c[r][0]);
             c[r][1] = gc_fma_vector(x, b1, c[r][1]);
         }
@@ -52,20 +63,21 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         }
 }
 
-static __attribute__((noinline)) void gc_strip(int64_t rows, const float *restrict a, const float *restrict b,
-    int64_t columns, int64_t count, float *restrict sums, int64_t stride, int more)
+/* some panels of b, each of which meets all rows of a */
+static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, float *restrict sums, int64_t stride, int more)
 {
-    for (int64_t done = 0, step; done < rows; done += step) {
-        const float *from = a + done * 512;
-        float *to = sums + done * stride;
-        step = rows - done;
-        step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
-        for (int64_t n = 0; n < columns; n += GC_PANEL) {
-            const gc_vector *panel = (const gc_vector *)(b + n * 513);
-            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to + n, stride, more);
-            else if (step == 4) gc_tile(4, from, panel, count, to + n, stride, more);
-            else if (step == 2) gc_tile(2, from, panel, count, to + n, stride, more);
-            else gc_tile(1, from, panel, count, to + n, stride, more);
+    for (int64_t n = 0; n < columns; n += GC_PANEL) {
+        const gc_vector *panel = (const gc_vector *)(b + n * 513);
+        for (int64_t m = 0, step; m < rows; m += step) {
+            const float *from = a + m * 528;
+            float *to = sums + m * stride + n;
+            step = rows - m;
+            step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
+            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to, stride, more);
+            else if (step == 4) gc_tile(4, from, panel, count, to, stride, more);
+            else if (step == 2) gc_tile(2, from, panel, count, to, stride, more);
+            else gc_tile(1, from, panel, count, to, stride, more);
         }
     }
 }
@@ -82,7 +94,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_ca5cd6a1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_52882fff(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -102,49 +114,41 @@ int64_t contract_dot_maximum_ca5cd6a1(void *const *buf, const int64_t *arg, int6
     const int64_t a11 = arg[11];
     const int64_t a12 = arg[12];
     const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
     const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
         const int64_t mb = at % a0;
         const int64_t nb = at / a0;
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
-            const int64_t n_first = nb * a11, n_last = MIN(nb * a11 + a11, a10);
+            const int64_t m_first = mb * a11, m_last = MIN(mb * a11 + a11, a10);
+            const int64_t n_first = nb * a13, n_last = MIN(nb * a13 + a13, a12);
             float *restrict a_rows = (float *)((char *)scratch + 0);
             float *restrict b_panels = (float *)((char *)scratch + a6);
-            float *restrict sums = (float *)((char *)scratch + a12);
+            float *restrict sums = (float *)((char *)scratch + a14);
             /* the row length of the sums: of all columns if k has several chunks */
+            const int64_t several = a9 > 512;
             const int64_t width = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
-            const int64_t whole = a7 > 512 ? width : 0;
-            const int64_t stride = whole ? whole : 128;
-            for (int64_t k_from = 0; k_from < a7; k_from += 512) {
-                const int64_t k_to = MIN(k_from + 512, a7);
-                {
-                    for (int64_t m = m_first; m < m_last; m++) {
-                        for (int64_t k = k_from; k < k_to; k++) {
-                            a_rows[(m - m_first) * 512 + k - k_from] = x0[k + m * a2];
-
-                        }
-
-                    }
-
-                }
-                for (int64_t n_from = n_first; n_from < n_last; n_from += 128) {
-                    const int64_t n_to = MIN(n_from + 128, n_last);
+            const int64_t stride = several ? width + 16 : 64;
+            for (int64_t k_from = 0; k_from < a9; k_from += 512) {
+                const int64_t k_to = MIN(k_from + 512, a9);
+                for (int64_t n_left = n_first; n_left < n_last; n_left += a8) {
+                    const int64_t n_right = MIN(n_left + a8, n_last);
                     {
                         for (int64_t k = k_from; k < k_to; k++) {
-                            for (int64_t n_panel = n_from; n_panel < n_to; n_panel += GC_PANEL) {
+                            for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
                                 __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
-                                if (n_to - n_panel >= GC_PANEL)
+                                if (n_right - n_panel >= GC_PANEL)
                                     for (int64_t l = 0; l < GC_PANEL; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_from) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
 
                                     }
                                 else
-                                    for (int64_t l = 0; l < n_to - n_panel; l++) {
+                                    for (int64_t l = 0; l < n_right - n_panel; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_from) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
 
                                     }
 
@@ -153,21 +157,36 @@ int64_t contract_dot_maximum_ca5cd6a1(void *const *buf, const int64_t *arg, int6
                         }
 
                     }
-                    for (int64_t m_from = m_first; m_from < m_last; m_from += GC_ROWS) {
-                        const int64_t m_to = MIN(m_from + GC_ROWS, m_last);
-                        float *restrict dot0 = sums;
-                        if (whole) dot0 += (m_from - m_first) * whole + n_from - n_first;
-                        gc_strip(m_to - m_from, a_rows + (m_from - m_first) * 512, b_panels, n_to - n_from,
-                                 k_to - k_from, dot0, stride, k_from > 0);
-                        if (k_to < a7) continue;
-                        for (int64_t m = m_from; m < m_to; m++) {
-                            for (int64_t n = n_from; n < n_to; n++) {
-                                y0[m * a13 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+                    for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
+                        const int64_t m_to = MIN(m_from + a7, m_last);
+                        if (n_left == n_first || m_last - m_first > a7) {
+                            {
+                                for (int64_t m = m_from; m < m_to; m++) {
+                                    for (int64_t k = k_from; k < k_to; k++) {
+                                        a_rows[(m - m_from) * 528 + k - k_from] = x0[k + m * a2];
+
+                                    }
+
+                                }
+
+                            }
+                        }
+                        for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
+                            const int64_t n_to = MIN(n_from + 64, n_right);
+                            float *restrict dot0 = sums;
+                            if (several) dot0 += (m_from - m_first) * stride + n_from - n_first;
+                            gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_rows,
+                                     b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
+                            if (k_to < a9) continue;
+                            for (int64_t m = m_from; m < m_to; m++) {
+                                for (int64_t n = n_from; n < n_to; n++) {
+                                    y0[m * a15 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+
+                                }
 
                             }
 
                         }
-
                     }
                 }
             }
