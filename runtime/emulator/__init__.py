@@ -30,9 +30,9 @@ from graphc.runtime.counters import counters
 FOLDER = Path(__file__).parent
 SOURCES = ("fibers.h", "gpu.h", "emulate.cpp")
 ORDERS = ("rising", "falling", "random")  # emulate.cpp numbers them so
-DIVERGED, NO_MEMORY = 1, 2  # what its gc_run returns
+DIVERGED, NO_MEMORY = 1, 2  # what its emu_run returns
 BASE = ("-x", "c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing")
-SANITIZED = ("-fsanitize=address", "-fsanitize-sections=gc_shared", "-fno-omit-frame-pointer", "-g")
+SANITIZED = ("-fsanitize=address", "-fsanitize-sections=emu_shared", "-fno-omit-frame-pointer", "-g")
 MOST_THREADS = 1024  # of a block
 GUARD = 64  # a copy begins at a multiple of this
 _EXTERN_SHARED = re.compile(r"\bextern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w ]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
@@ -78,7 +78,7 @@ class Emulator:
 
     def __init__(self, hip: bool = False, wavefront: int = 32, sanitize: bool = False):
         self.wavefront = wavefront
-        self._options = (f"-DGC_WAVEFRONT={wavefront}", *(("-DGC_HIP",) if hip else ()),
+        self._options = (f"-DEMU_WAVEFRONT={wavefront}", *(("-DEMU_HIP",) if hip else ()),
                          *(SANITIZED if sanitize else ()))  # fmt: skip
         self._scheduler_options = SANITIZED if sanitize else ()
         self._kernels: dict[KernelSource, EmulatedKernel] = {}
@@ -99,8 +99,8 @@ class Emulator:
         return kernel in self._kernels
 
     def _job(self, kernel: KernelSource) -> Job:
-        text = _EXTERN_SHARED.sub(r"GC_DYNAMIC_SHARED(\1, \2);", kernel.text)
-        return _job(kernel.entry, f"{text}\nGC_ENTRY({kernel.entry})\n", (*self._options, "-include", "gpu.h"))
+        text = _EXTERN_SHARED.sub(r"EMU_DYNAMIC_SHARED(\1, \2);", kernel.text)
+        return _job(kernel.entry, f"{text}\nEMU_ENTRY({kernel.entry})\n", (*self._options, "-include", "gpu.h"))
 
 
 @dataclass(frozen=True, slots=True)

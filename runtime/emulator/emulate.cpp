@@ -25,7 +25,7 @@ static const unsigned MOST = 1024;      /* threads of a block */
 static const size_t STACK = 256 << 10;
 
 struct Fiber {
-    gc_thread thread;
+    emu_thread thread;
     int state, line;
     unsigned long long mask;
     bool begun;
@@ -35,13 +35,13 @@ struct Fiber {
     void *fake;                         /* what AddressSanitizer keeps for a stack that rests */
 };
 
-gc_thread *gc_self;
-gc_launch gc_now;
+emu_thread *emu_self;
+emu_launch emu_now;
 
 static Fiber fibers[MOST];
 static unsigned order_of[MOST], count;
 static Fiber *current;
-static gc_body *body_of;
+static emu_body *body_of;
 static void **args_of;
 static uint64_t state_of_random;
 
@@ -115,8 +115,8 @@ static bool prepare(Fiber *f, unsigned linear) {
         if (memory == MAP_FAILED) return false;
         f->stack = (char *)memory;
     }
-    const gc_dim3 b = gc_now.block;
-    f->thread = gc_thread{{linear % b.x, linear / b.x % b.y, linear / b.x / b.y}, linear, 0, 0, 0};
+    const emu_dim3 b = emu_now.block;
+    f->thread = emu_thread{{linear % b.x, linear / b.x % b.y, linear / b.x / b.y}, linear, 0, 0, 0};
     f->state = READY;
     f->begun = false;
     f->fake = nullptr;
@@ -136,36 +136,36 @@ static void wait_as(int state, int line, unsigned long long mask) {
     f->line = line;
     f->mask = mask;
     rest();
-    gc_self = &f->thread;
+    emu_self = &f->thread;
 }
 
-void gc_barrier(int line) { wait_as(AT_BARRIER, line, 0); }
+void emu_barrier(int line) { wait_as(AT_BARRIER, line, 0); }
 
-void gc_meet(int line, unsigned long long mask) { wait_as(AT_MEETING, line, mask); }
+void emu_meet(int line, unsigned long long mask) { wait_as(AT_MEETING, line, mask); }
 
-static Fiber *warp_of(const Fiber *f) { return fibers + f->thread.linear / gc_now.warp * gc_now.warp; }
+static Fiber *warp_of(const Fiber *f) { return fibers + f->thread.linear / emu_now.warp * emu_now.warp; }
 
 static unsigned lanes_of(const Fiber *warp) {
     const unsigned left = count - (unsigned)(warp - fibers);
-    return left < gc_now.warp ? left : gc_now.warp;
+    return left < emu_now.warp ? left : emu_now.warp;
 }
 
-const unsigned long long *gc_brought(unsigned lane) {
-    return lane < 64 && gc_self->met >> lane & 1 ? &warp_of(current)[lane].thread.shown : nullptr;
+const unsigned long long *emu_brought(unsigned lane) {
+    return lane < 64 && emu_self->met >> lane & 1 ? &warp_of(current)[lane].thread.shown : nullptr;
 }
 
 /* The lanes that have come to where this fiber waits, if all whom it waits for are there, else 0. */
 static unsigned long long meeting(const Fiber *f) {
     const Fiber *warp = warp_of(f);
     unsigned long long met = 0;
-    for (unsigned lane = 0; lane < gc_now.warp; lane++) {
+    for (unsigned lane = 0; lane < emu_now.warp; lane++) {
         const bool there = lane < lanes_of(warp) && warp[lane].state == AT_MEETING && warp[lane].line == f->line &&
                            warp[lane].mask == f->mask;
         const bool wanted = f->mask ? f->mask >> lane & 1 : lane < lanes_of(warp) && warp[lane].state != ENDED;
         if (wanted && !there) return 0;
         if (wanted) met |= 1ull << lane;
     }
-    return met >> f->thread.linear % gc_now.warp & 1 ? met : 0;
+    return met >> f->thread.linear % emu_now.warp & 1 ? met : 0;
 }
 
 static bool free_warps() {
@@ -174,7 +174,7 @@ static bool free_warps() {
     for (unsigned k = 0; k < count; k++) met[k] = fibers[k].state == AT_MEETING ? meeting(fibers + k) : 0;
     for (unsigned k = 0; k < count; k++)
         if (met[k]) {
-            gc_thread *thread = &fibers[k].thread;
+            emu_thread *thread = &fibers[k].thread;
             thread->shown = thread->value, thread->met = met[k];
             fibers[k].state = READY;
             any = true;
@@ -191,8 +191,8 @@ static bool free_block() {
 
 static void describe(char *message, long room) {
     static const char *const what[] = {"run", "wait at the barrier", "wait for their warp", "have ended"};
-    long used = snprintf(message, room, "divergent barrier in block (%u, %u, %u):", gc_now.block_index.x,
-                         gc_now.block_index.y, gc_now.block_index.z);
+    long used = snprintf(message, room, "divergent barrier in block (%u, %u, %u):", emu_now.block_index.x,
+                         emu_now.block_index.y, emu_now.block_index.z);
     static bool told[MOST];
     for (unsigned k = 0; k < count; k++) told[k] = false;
     for (unsigned k = 0; k < count && used < room; k++) {
@@ -226,7 +226,7 @@ static int run_block(int order, char *message, long room) {
             Fiber *f = fibers + order_of[k];
             if (f->state == READY) {
                 current = f;
-                gc_self = &f->thread;
+                emu_self = &f->thread;
                 resume(f);
             }
             alive |= f->state != ENDED;
@@ -241,25 +241,25 @@ static int run_block(int order, char *message, long room) {
 
 /* order     FORWARD, REVERSE or RANDOM, for the threads of a block and for the blocks
    message   filled with what was wrong where the result is not OK */
-int gc_run(gc_body *body, void **args, char *shared, long shared_bytes, const gc_launch *launch, long dynamic_bytes,
+int emu_run(emu_body *body, void **args, char *shared, long shared_bytes, const emu_launch *launch, long dynamic_bytes,
            int order, unsigned long long seed, char *message, long room) {
-    gc_now = *launch;
+    emu_now = *launch;
     body_of = body, args_of = args, state_of_random = seed;
     count = launch->block.x * launch->block.y * launch->block.z;
     const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     uint64_t *order_of_blocks = (uint64_t *)malloc((blocks ? blocks : 1) * sizeof(uint64_t));
-    gc_now.dynamic = dynamic_bytes ? (char *)malloc(dynamic_bytes) : nullptr;   /* of that very size, to see overruns */
-    int result = order_of_blocks && (gc_now.dynamic || !dynamic_bytes) ? OK : NO_MEMORY;
+    emu_now.dynamic = dynamic_bytes ? (char *)malloc(dynamic_bytes) : nullptr;   /* of that very size, to see overruns */
+    int result = order_of_blocks && (emu_now.dynamic || !dynamic_bytes) ? OK : NO_MEMORY;
     if (result == OK) put_in_order(order_of_blocks, blocks, order);
     for (uint64_t k = 0; k < blocks && result == OK; k++) {
         const uint64_t b = order_of_blocks[k];
-        gc_now.block_index = {(unsigned)(b % launch->grid.x), (unsigned)(b / launch->grid.x % launch->grid.y),
+        emu_now.block_index = {(unsigned)(b % launch->grid.x), (unsigned)(b / launch->grid.x % launch->grid.y),
                               (unsigned)(b / launch->grid.x / launch->grid.y)};
         spoil(shared, shared_bytes);
-        spoil(gc_now.dynamic, dynamic_bytes);
+        spoil(emu_now.dynamic, dynamic_bytes);
         result = run_block(order, message, room);
     }
-    free(gc_now.dynamic);
+    free(emu_now.dynamic);
     free(order_of_blocks);
     return result;
 }

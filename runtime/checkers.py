@@ -1,0 +1,170 @@
+"""Compilers that take the text of a kernel on a machine without its device: to check it, not to run it.
+
+For C the compiler that kernels are built with; for CUDA NVRTC; for HIP the parser of libclang, which checks types; for
+OpenCL any OpenCL platform.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from graphc.errors import CompileError, NoCompilerError
+from graphc.ir.program import KernelSource
+
+ARCHITECTURES = ("sm_80", "sm_90")  # those of CUDA that are checked
+WAVEFRONTS = (32, 64)  # and of HIP
+
+# What hipcc declares before the text, as far as kernels use it.
+HIP_PRELUDE = """
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+struct dim3 { unsigned x, y, z; };
+extern __device__ const dim3 threadIdx, blockIdx, blockDim, gridDim;
+extern __device__ const int warpSize;
+__device__ void __syncthreads();
+template <class T> __device__ T __shfl(T, int, int = 64);
+template <class T> __device__ T __shfl_up(T, unsigned, int = 64);
+template <class T> __device__ T __shfl_down(T, unsigned, int = 64);
+template <class T> __device__ T __shfl_xor(T, int, int = 64);
+template <class T> __device__ T atomicMax(T *, T);
+template <class T> __device__ T atomicMin(T *, T);
+template <class T> __device__ T atomicAdd(T *, T);
+__device__ int __clz(int); __device__ int __clzll(long long); __device__ int __ffs(int); __device__ int __ffsll(long long);
+__device__ int __popc(unsigned); __device__ int __popcll(unsigned long long);
+__device__ unsigned __umulhi(unsigned, unsigned);
+__device__ unsigned long long __umul64hi(unsigned long long, unsigned long long);
+__device__ float __int_as_float(int); __device__ int __float_as_int(float);
+__device__ float __uint_as_float(unsigned); __device__ unsigned __float_as_uint(float);
+__device__ double __longlong_as_double(long long); __device__ long long __double_as_longlong(double);
+#define ONE(f) __device__ float f(float); __device__ double f(double);
+#define TWO(f) __device__ float f(float, float); __device__ double f(double, double);
+ONE(fabs) ONE(sqrt) ONE(cbrt) ONE(floor) ONE(ceil) ONE(trunc) ONE(rint) ONE(round) ONE(exp) ONE(exp2) ONE(expm1)
+ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh)
+ONE(tanh) ONE(asinh) ONE(acosh) ONE(atanh) ONE(erf) ONE(erfc) ONE(lgamma) ONE(tgamma)
+TWO(pow) TWO(atan2) TWO(hypot) TWO(fmod) TWO(copysign) TWO(nextafter) TWO(fmax) TWO(fmin)
+#undef ONE
+#undef TWO
+__device__ float fma(float, float, float); __device__ double fma(double, double, double);
+__device__ float ldexp(float, int); __device__ double ldexp(double, int);
+__device__ bool isnan(float); __device__ bool isnan(double); __device__ bool isinf(float); __device__ bool isinf(double);
+__device__ bool signbit(float); __device__ bool signbit(double);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a compiler says of one kernel.
+
+    compiler  its name, version and what it compiled for
+    error     its first error; None if it took the text
+    facts     what it tells of the machine code, such as {"registers": 24, "spills": 0}; empty where it makes none
+    """
+
+    compiler: str
+    error: str | None
+    facts: dict[str, int]
+
+
+def check(kernel: KernelSource, dialect: str) -> list[Finding]:
+    """What the compilers of this machine say of a kernel. Raises NoCompilerError if there is none for the dialect."""
+    if dialect not in _CHECKS:
+        raise NoCompilerError(f"graphc knows no compiler that checks {dialect}",
+                              fix=f"it knows some for {', '.join(_CHECKS)}")  # fmt: skip
+    return _CHECKS[dialect](kernel)
+
+
+def _found(compiler: str, work: Callable[[], dict[str, int]]) -> Finding:
+    try:
+        return Finding(compiler, None, work())
+    except CompileError as error:
+        return Finding(compiler, error.message, {})
+
+
+# ------------------------------------------------------------------------------------------------------------- each
+
+
+def _c(kernel: KernelSource) -> list[Finding]:
+    from graphc.runtime import compiler
+    from graphc.runtime.build import build
+
+    cc = compiler.find_compiler()
+    job = compiler.Job(cc.key(kernel.entry, kernel.text), kernel.text, cc.flags, cc.libraries)
+
+    def work() -> dict[str, int]:
+        return {"bytes": build(cc, [job])[0].stat().st_size}
+
+    return [_found(cc.identity.splitlines()[0], work)]
+
+
+def _cuda(kernel: KernelSource) -> list[Finding]:
+    from graphc.runtime import nvrtc
+
+    def work(arch: str) -> dict[str, int]:
+        cubin = nvrtc.compile(kernel, arch)
+        return {"registers": cubin.registers, "spills": cubin.spills, "stack": cubin.stack, "shared": cubin.shared,
+                "bytes": len(cubin.code)}  # fmt: skip
+
+    name = nvrtc.version()
+    return [_found(f"{name} for {arch}", lambda arch=arch: work(arch)) for arch in ARCHITECTURES]
+
+
+def _hip(kernel: KernelSource) -> list[Finding]:
+    index = _clang_index()
+    return [_found(f"libclang, types only, wavefront {wave}", lambda wave=wave: _parse(index, kernel, wave))
+            for wave in WAVEFRONTS]  # fmt: skip
+
+
+@cache
+def _clang_index() -> Any:
+    if importlib.util.find_spec("clang") is None:
+        raise NoCompilerError("libclang was not found", op="hip", fix="pip install libclang")
+    return importlib.import_module("clang.cindex").Index.create()
+
+
+def _parse(index: Any, kernel: KernelSource, wave: int) -> dict[str, int]:
+    name = f"{kernel.entry}.hip"
+    arguments = ["-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib", "-std=c++17",
+                 f"-DGC_WAVE={wave}"]  # fmt: skip
+    text = f"{HIP_PRELUDE}\n#line 1\n{kernel.text}"
+    unit = index.parse(name, args=arguments, unsaved_files=[(name, text)])
+    errors = [d for d in unit.diagnostics if d.severity >= 3]
+    if errors:
+        place = errors[0].location
+        raise CompileError(f"libclang refused {kernel.entry}: line {place.line}: {errors[0].spelling}", op="hip")
+    return {}
+
+
+def _opencl(kernel: KernelSource) -> list[Finding]:
+    if importlib.util.find_spec("pyopencl") is None:
+        raise NoCompilerError("there is no OpenCL to compile with", op="opencl", fix="pip install 'pyopencl[pocl]'")
+    import pyopencl as cl
+
+    try:
+        devices: Sequence[Any] = [d for platform in cl.get_platforms() for d in platform.get_devices()]
+    except cl.Error as error:
+        raise NoCompilerError(f"OpenCL has no platform: {error}", op="opencl",
+                              fix="pip install 'pyopencl[pocl]'") from None  # fmt: skip
+    return [_found(f"{d.platform.version} for {d.name}", lambda d=d: _build(cl, d, kernel)) for d in devices]
+
+
+def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:
+    from graphc.runtime.nvrtc import first_error
+
+    try:
+        cl.Program(cl.Context([device]), kernel.text).build(options=["-cl-std=CL1.2"], cache_dir=False)
+    except cl.RuntimeError as error:
+        raise CompileError(f"OpenCL refused {kernel.entry}: {first_error(str(error))}", op="opencl") from None
+    return {}
+
+
+_CHECKS: dict[str, Callable[[KernelSource], list[Finding]]] = {"c": _c, "cuda": _cuda, "hip": _hip, "opencl": _opencl}
