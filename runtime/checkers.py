@@ -39,7 +39,8 @@ template <class T> __device__ T __shfl_xor(T, int, int = 64);
 template <class T> __device__ T atomicMax(T *, T);
 template <class T> __device__ T atomicMin(T *, T);
 template <class T> __device__ T atomicAdd(T *, T);
-__device__ int __clz(int); __device__ int __clzll(long long); __device__ int __ffs(int); __device__ int __ffsll(long long);
+__device__ int __clz(int); __device__ int __clzll(long long);
+__device__ int __ffs(int); __device__ int __ffsll(long long);
 __device__ int __popc(unsigned); __device__ int __popcll(unsigned long long);
 __device__ unsigned __umulhi(unsigned, unsigned);
 __device__ unsigned long long __umul64hi(unsigned long long, unsigned long long);
@@ -56,7 +57,8 @@ TWO(pow) TWO(atan2) TWO(hypot) TWO(fmod) TWO(copysign) TWO(nextafter) TWO(fmax) 
 #undef TWO
 __device__ float fma(float, float, float); __device__ double fma(double, double, double);
 __device__ float ldexp(float, int); __device__ double ldexp(double, int);
-__device__ bool isnan(float); __device__ bool isnan(double); __device__ bool isinf(float); __device__ bool isinf(double);
+__device__ bool isnan(float); __device__ bool isnan(double);
+__device__ bool isinf(float); __device__ bool isinf(double);
 __device__ bool signbit(float); __device__ bool signbit(double);
 """
 

@@ -1,4 +1,4 @@
-"""NVIDIA's compiler as a library (the package nvidia-cuda-nvrtc): CUDA text to machine code, on a machine without a GPU."""
+"""NVIDIA's compiler as a library (the package nvidia-cuda-nvrtc): CUDA text to machine code, without a GPU."""
 
 from __future__ import annotations
 

@@ -39,8 +39,9 @@ def test_registers_and_spills_of_cuda():
     for found, arch in zip(findings("cuda", SQUARE["cuda"]), checkers.ARCHITECTURES, strict=True):
         assert arch in found.compiler and 4 <= found.facts["registers"] <= 32 and found.facts["spills"] == 0
     many = "\n".join(f"    float v{k} = x[i + {k} * n];" for k in range(120))
+    stores = "\n".join(f"    x[i + {k} * n] = v{119 - k};" for k in range(120))
     text = ('extern "C" __global__ void __launch_bounds__(1024) square(float *x, int n) {\n    int i = threadIdx.x;\n'
-            f"{many}\n    __syncthreads();\n" + "\n".join(f"    x[i + {k} * n] = v{119 - k};" for k in range(120)) + "}")
+            f"{many}\n    __syncthreads();\n{stores}\n}}")
     assert findings("cuda", text)[0].facts["spills"] > 0
     shared = SQUARE["cuda"].replace("{ x", "{ __shared__ float kept[100]; kept[threadIdx.x] = x[0]; __syncthreads(); "
                                     "x[1] = kept[7]; x", 1)  # fmt: skip

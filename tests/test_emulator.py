@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(128) sum(const float *__restrict__ 
 }
 """
 CUDA = "#define SHUFFLE(v, s) __shfl_xor_sync(0xffffffffu, v, s)\n#define WAVE 32"
-HIP = "#define SHUFFLE(v, s) __shfl_xor(v, s, WAVE)\n#define WAVE warpSize"
+HIP = "#define SHUFFLE(v, s) __shfl_xor(v, s, WAVE)\n#define WAVE GC_WAVE"
 
 
 def launch(text: str, entry: str, arrays: list[np.ndarray], *scalars, grid: int = 1, block: int = 64, dynamic: int = 0,
@@ -90,7 +90,7 @@ def test_shuffles_of_every_kind():
 def test_dynamic_shared_memory_structures_and_atomics():
     text = """struct words { long long w[2]; };
 extern "C" __global__ void k(const double *x, double *y, unsigned *most, const words at, double scale) {
-    extern __shared__ char scratch[];
+    extern __shared__ __align__(16) char scratch[];
     double *kept = (double *)scratch;
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     kept[threadIdx.x] = x[i];
@@ -216,7 +216,7 @@ OVERRUNS = {
     "global": ("y[blockIdx.x * 64 + threadIdx.x + 1] = 1;", "heap-buffer-overflow"),
     "shared": ("__shared__ float s[64]; s[threadIdx.x + 1] = 1; y[threadIdx.x] = s[threadIdx.x];",
                "global-buffer-overflow"),
-    "dynamic": ("extern __shared__ float s[]; s[threadIdx.x + 1] = 1; y[threadIdx.x] = s[threadIdx.x];",
+    "dynamic": ("extern __shared__ __attribute__((aligned(16))) float s[]; s[threadIdx.x + 1] = 1; y[threadIdx.x] = s[threadIdx.x];",
                 "heap-buffer-overflow"),
     "stack": ("float s[8]; for (int k = 0; k <= (int)threadIdx.x; k++) s[k] = k; __syncthreads(); "
               "y[threadIdx.x] = s[threadIdx.x % 8];", "stack-buffer-overflow"),

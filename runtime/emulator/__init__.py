@@ -35,7 +35,8 @@ BASE = ("-x", "c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off
 SANITIZED = ("-fsanitize=address", "-fsanitize-sections=emu_shared", "-fno-omit-frame-pointer", "-g")
 MOST_THREADS = 1024  # of a block
 GUARD = 64  # a copy begins at a multiple of this
-_EXTERN_SHARED = re.compile(r"\bextern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w ]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
+_ALIGNED = r"(?:__align__\(\d+\)\s+|__attribute__\(\(aligned\(\d+\)\)\)\s+)?"
+_EXTERN_SHARED = re.compile(rf"\bextern\s+__shared__\s+{_ALIGNED}([\w ]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
 
 Extent = tuple[int, int, int]
 
@@ -72,13 +73,13 @@ class Emulator:
     """Runs the kernels of one language. Thread-safe: one launch at a time in a process.
 
     hip        the text is HIP: its shuffles have no mask
-    wavefront  lanes of a warp, 32 or 64
+    wavefront  lanes of a warp, 32 or 64; the text of HIP knows it as GC_WAVE
     sanitize   under AddressSanitizer, whose library has to be loaded before Python
     """
 
     def __init__(self, hip: bool = False, wavefront: int = 32, sanitize: bool = False):
         self.wavefront = wavefront
-        self._options = (f"-DEMU_WAVEFRONT={wavefront}", *(("-DEMU_HIP",) if hip else ()),
+        self._options = (f"-DEMU_WAVEFRONT={wavefront}", f"-DGC_WAVE={wavefront}", *(("-DEMU_HIP",) if hip else ()),
                          *(SANITIZED if sanitize else ()))  # fmt: skip
         self._scheduler_options = SANITIZED if sanitize else ()
         self._kernels: dict[KernelSource, EmulatedKernel] = {}

@@ -1,8 +1,8 @@
 /* Threads of a GPU as fibers of one thread of the host: barriers and shuffles switch between them.
 
    A block runs until each of its fibers waits or has ended. Then whoever may go on is set free: the lanes of a warp
-   that met in one line, else all threads of the block at one barrier. If nobody may, the threads have diverged: an error
-   that names the lines. Which of the ready fibers runs first is the order: what depends on it lacks a barrier. */
+   that met in one line, else all threads of the block at one barrier. If nobody may, the threads have diverged: an
+   error that names the lines. Which of the ready fibers runs first is the order: what depends on it lacks a barrier. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -248,7 +248,7 @@ int emu_run(emu_body *body, void **args, char *shared, long shared_bytes, const 
     count = launch->block.x * launch->block.y * launch->block.z;
     const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     uint64_t *order_of_blocks = (uint64_t *)malloc((blocks ? blocks : 1) * sizeof(uint64_t));
-    emu_now.dynamic = dynamic_bytes ? (char *)malloc(dynamic_bytes) : nullptr;   /* of that very size, to see overruns */
+    emu_now.dynamic = dynamic_bytes ? (char *)malloc(dynamic_bytes) : nullptr;   /* exactly, to see overruns */
     int result = order_of_blocks && (emu_now.dynamic || !dynamic_bytes) ? OK : NO_MEMORY;
     if (result == OK) put_in_order(order_of_blocks, blocks, order);
     for (uint64_t k = 0; k < blocks && result == OK; k++) {
