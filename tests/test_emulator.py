@@ -216,8 +216,8 @@ OVERRUNS = {
     "global": ("y[blockIdx.x * 64 + threadIdx.x + 1] = 1;", "heap-buffer-overflow"),
     "shared": ("__shared__ float s[64]; s[threadIdx.x + 1] = 1; y[threadIdx.x] = s[threadIdx.x];",
                "global-buffer-overflow"),
-    "dynamic": ("extern __shared__ __attribute__((aligned(16))) float s[]; s[threadIdx.x + 1] = 1; y[threadIdx.x] = s[threadIdx.x];",
-                "heap-buffer-overflow"),
+    "dynamic": ("extern __shared__ __attribute__((aligned(16))) float s[]; s[threadIdx.x + 1] = 1; "
+                "y[threadIdx.x] = s[threadIdx.x];", "heap-buffer-overflow"),
     "stack": ("float s[8]; for (int k = 0; k <= (int)threadIdx.x; k++) s[k] = k; __syncthreads(); "
               "y[threadIdx.x] = s[threadIdx.x % 8];", "stack-buffer-overflow"),
     "none": ("__shared__ float s[64]; s[threadIdx.x] = 1; __syncthreads(); y[threadIdx.x] = s[63 - threadIdx.x];", ""),

@@ -139,13 +139,14 @@ template <class T, class V, class W> static inline T atomicCAS(T *place, V expec
     extern "C" double name(double, double) noexcept; \
     extern "C" float name##f(float, float) noexcept; \
     static inline float name(float x, float y) { return name##f(x, y); }
-EMU_MATH_1(sqrt) EMU_MATH_1(cbrt) EMU_MATH_1(exp) EMU_MATH_1(exp2) EMU_MATH_1(expm1) EMU_MATH_1(log) EMU_MATH_1(log2)
-EMU_MATH_1(log10) EMU_MATH_1(log1p) EMU_MATH_1(sin) EMU_MATH_1(cos) EMU_MATH_1(tan) EMU_MATH_1(asin) EMU_MATH_1(acos)
-EMU_MATH_1(atan) EMU_MATH_1(sinh) EMU_MATH_1(cosh) EMU_MATH_1(tanh)
-EMU_MATH_1(asinh) EMU_MATH_1(acosh) EMU_MATH_1(atanh) EMU_MATH_1(erf) EMU_MATH_1(erfc) EMU_MATH_1(lgamma) EMU_MATH_1(tgamma)
-EMU_MATH_1(floor) EMU_MATH_1(ceil) EMU_MATH_1(trunc) EMU_MATH_1(rint) EMU_MATH_1(nearbyint) EMU_MATH_1(round) EMU_MATH_1(fabs) EMU_MATH_1(logb)
-EMU_MATH_2(pow) EMU_MATH_2(atan2) EMU_MATH_2(hypot) EMU_MATH_2(fmod) EMU_MATH_2(remainder) EMU_MATH_2(copysign)
-EMU_MATH_2(nextafter) EMU_MATH_2(fmax) EMU_MATH_2(fmin) EMU_MATH_2(fdim)
+EMU_MATH_1(sqrt) EMU_MATH_1(cbrt) EMU_MATH_1(exp) EMU_MATH_1(exp2) EMU_MATH_1(expm1) EMU_MATH_1(log)
+EMU_MATH_1(log2) EMU_MATH_1(log10) EMU_MATH_1(log1p) EMU_MATH_1(sin) EMU_MATH_1(cos) EMU_MATH_1(tan)
+EMU_MATH_1(asin) EMU_MATH_1(acos) EMU_MATH_1(atan) EMU_MATH_1(sinh) EMU_MATH_1(cosh) EMU_MATH_1(tanh)
+EMU_MATH_1(asinh) EMU_MATH_1(acosh) EMU_MATH_1(atanh) EMU_MATH_1(erf) EMU_MATH_1(erfc) EMU_MATH_1(lgamma)
+EMU_MATH_1(tgamma) EMU_MATH_1(floor) EMU_MATH_1(ceil) EMU_MATH_1(trunc) EMU_MATH_1(rint) EMU_MATH_1(nearbyint)
+EMU_MATH_1(round) EMU_MATH_1(fabs) EMU_MATH_1(logb)
+EMU_MATH_2(pow) EMU_MATH_2(atan2) EMU_MATH_2(hypot) EMU_MATH_2(fmod) EMU_MATH_2(remainder)
+EMU_MATH_2(copysign) EMU_MATH_2(nextafter) EMU_MATH_2(fmax) EMU_MATH_2(fmin) EMU_MATH_2(fdim)
 #undef EMU_MATH_1
 #undef EMU_MATH_2
 extern "C" double fma(double, double, double) noexcept;
