@@ -7,6 +7,8 @@ from test_gradients import check, normal
 
 import graphc as gc
 from graphc.errors import GradientError
+from graphc.ir.node import topological
+from graphc.passes import drop_unread
 
 
 @pytest.fixture(autouse=True)
@@ -104,3 +106,45 @@ def test_a_rule_of_the_users_own_is_refused_inside():
 def test_while_loop_says_that_it_has_none():
     with pytest.raises(GradientError, match="while_loop has no gradient"):
         gc.grad(lambda x: gc.while_loop(lambda v: v < 10, lambda v: v * 2, x))(gc.asarray(1.0))
+
+
+def test_variables_that_are_not_realized_are_read_from_outside():
+    gc.random.seed(1)
+    w, v = gc.nn.parameter(gc.random.normal(size=3)), gc.nn.parameter(gc.arange(3.0))
+    total, _ = gc.scan(lambda c, x: (c + x * w * v, None), gc.zeros(3), gc.ones((4, 3)))
+    total.sum().backward()
+    np.testing.assert_allclose(w.grad.numpy(), 4 * v.detach().numpy())
+    np.testing.assert_allclose(v.grad.numpy(), 4 * w.detach().numpy())
+
+
+def test_a_weights_gradient_is_one_product_after_the_loop():
+    h, x = gc.asarray(normal(2, 3)), gc.asarray(normal(5, 2, 3))
+
+    def loss(w, b):
+        last, given = gc.scan(lambda h, x: (gc.tanh(x + h @ w + b),) * 2, h, x)
+        return (given * given).sum()
+
+    found = gc.grad(loss, (0, 1))(gc.asarray(normal(3, 3)), gc.asarray(normal(3)))
+    call = {n.op.name: n for n in topological([g.node for g in found]) if n.op.name == "loop"}["loop"]
+    inside = [n.op.name for n in call.attrs[0].order]
+    assert inside.count("dot") == 1 and "sum" not in inside       # the state's gradient; it carries nothing else
+    assert call.attrs[1] == 1
+    outside = [n for n in topological([g.node for g in found]) if n.op.name == "dot"]
+    assert [n.srcs[0].shape[-1] for n in outside] == [10]         # k is that of all turns
+
+
+def test_what_a_gradient_would_need_is_dropped_without_one():
+    w = gc.nn.parameter(normal(3, 3))
+    last, _ = gc.scan(lambda h, x: (gc.sin(gc.tanh(x + h @ w)), None), gc.zeros((2, 3)), gc.asarray(normal(5, 2, 3)))
+    call = last.node.srcs[0]
+    assert list(call.shape) == [(2, 3), (5, 2, 3), (5, 2, 3)]        # the state; before each turn; the tanh
+    found, = drop_unread((last.node,))
+    assert found.srcs[0].shape == ((2, 3),) and len(found.srcs[0].attrs[0].roots) == 1
+    again, _ = gc.scan(gc.checkpoint(lambda h, x: (gc.sin(gc.tanh(x + h @ w)), None)), gc.zeros((2, 3)),
+                       gc.asarray(normal(5, 2, 3)))
+    gradients = []
+    for end in (last, again):
+        w.grad = None
+        end.sum().backward()
+        gradients.append(w.grad.numpy())
+    np.testing.assert_array_equal(*gradients)

@@ -473,3 +473,12 @@ def test_loops_in_a_jitted_function():
         c = leaf(4)
         for found, want in zip(f(c, rate), f.__wrapped__(c, rate), strict=True):
             np.testing.assert_array_equal(found.numpy(), want.numpy())
+
+
+def test_what_is_made_of_a_state_that_never_changes():
+    def turn(carry, x):
+        total, factor = carry
+        return (total + x * gc.sin(factor[1:]), factor), None
+    factor = gc.asarray([5.0, 0.5])
+    (total, same), _ = gc.scan(turn, (gc.zeros(1), factor), gc.ones((3, 1)))
+    assert total.item() == pytest.approx(3 * np.sin(0.5)) and same.tolist() == factor.tolist()

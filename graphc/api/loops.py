@@ -15,8 +15,8 @@ from graphc.api.record import as_tensor, cast, common_device, reshape_to, wrap
 from graphc.errors import DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
-from graphc.ir.body import LOOPED, close
-from graphc.ir.node import Node, buffer, make
+from graphc.ir.body import close, differentiable, kept, placeholder, substituted
+from graphc.ir.node import Node, make
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.tensor import Tensor
 
@@ -32,7 +32,8 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
 
     `f` is called once, or twice where a carry begins as a Python number. However many turns there are, its
     operations are compiled once, and run without Python. What it reads of other tensors is computed before the loop.
-    Its gradient is two loops: one that keeps every carry, and one backwards.
+    Its gradient is a second loop, backwards; for it the first one keeps each carry and what reductions and products
+    gave, or only each carry if f is a gc.checkpoint.
 
     Raises ShapeError for xs of different lengths or a carry that changes its shape, DTypeError for one that changes its
     dtype or structure.
@@ -61,11 +62,16 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
         empty = [_empty(y, device) for y in gave.tensors]
         return state.whole(state.tensors), gave.whole(empty)
     loop = _Loop("scan", state, carry, [t.node for t in after], site)
-    (body,), sources = loop.close([[*loop.after, *[y.node for y in gave.tensors]]], elements, sliced.tensors)
-    shapes = [*[n.shape for n in loop.after], *[(turns, *y.shape) for y in gave.tensors]]
+    roots = [*loop.after, *[y.node for y in gave.tensors]]
+    places = [loop.carry[k] for k in loop.changing]
+    if differentiable(roots, [*carry, *elements], [t.node for t in (*state.tensors, *sliced.tensors)]):
+        roots += kept(roots, places, elements)
+    (body,), sources = loop.close([roots], elements, sliced.tensors)
+    shapes = [*[n.shape for n in loop.after], *[(turns, *r.shape) for r in body.roots[len(loop.after):]]]
     attrs = (body, len(loop.after), len(elements), turns, bool(reverse))
     results = _record(ops.LOOP, [r.dtype for r in body.roots], shapes, sources, attrs, device, site)
-    return state.whole(loop.results(results)), gave.whole(results[len(loop.after):])
+    collected = results[len(loop.after):len(loop.after) + len(gave.tensors)]
+    return state.whole(loop.results(results)), gave.whole(collected)
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
@@ -146,7 +152,7 @@ class _Loop:
         bodies, arrays, scalars = close(graphs, [*[self.carry[k] for k in self.changing], *elements])
         initial = dict(zip(self.carry, [t.node for t in self.state.tensors], strict=True))
         outside = [self.state.tensors[k].node for k in self.changing] + [x.node for x in sliced]
-        outside += [initial.get(a, a) for a in arrays]
+        outside += substituted(arrays, initial)
         return bodies, [*map(_in_memory, outside), *scalars]
 
     def results(self, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -167,10 +173,7 @@ def _record(op, dtypes, shapes, sources, attrs, device, site) -> list[Tensor]:
 
 
 def _placeholder(node: Node, shape: tuple[int, ...], site) -> Node:
-    place = buffer(node.dtype, shape, None, node.device or driver.default_device(), site)
-    place.attrs = LOOPED
-    place.tracked = -1      # by whatever a gradient may be taken of: what the function cuts off stays cut off
-    return place
+    return placeholder(node, shape, node.device or driver.default_device(), site)
 
 
 def _in_memory(node: Node) -> Node:

@@ -12,11 +12,93 @@ import numpy as np
 from graphc.errors import GradientError
 from graphc.ir.dtype import DType
 from graphc.ir.meaning import BadIndex
-from graphc.ir.node import Node, const_value, is_exponent, make, topological
-from graphc.ir.ops import ALIAS, BUFFER, CONST, CUSTOM, FENCE, IOTA, MOVEMENT, PARAM, POW
+from graphc.ir.node import Node, buffer, const_value, is_exponent, make, topological, untracked
+from graphc.ir.ops import (ADD, ALIAS, BUFFER, CONST, CONTRACT, CUSTOM, EXP, FENCE, GET, IOTA, MOVEMENT, NEG, PARAM,
+                           POW, REDUCE, SCAN, SUB, TANH)
 
 DEVICE = "body"
 LOOPED = ("a function is being traced",)      # attrs of a placeholder while its function runs
+
+
+def placeholder(node: Node, shape: tuple[int, ...], device: str, site=None) -> Node:
+    """What stands for a value like `node`'s, of this shape, while a function is traced."""
+    place = buffer(node.dtype, shape, None, device, site)
+    place.attrs = LOOPED
+    place.tracked = -1      # by whatever a gradient may be taken of: what the function cuts off stays cut off
+    return place
+
+
+def depending(roots: Sequence[Node], ends: set[Node]) -> set[Node]:
+    """The nodes under the roots, and the ends, that are computed from one of the ends."""
+    found = set(ends)
+    for node in topological(roots, is_leaf=lambda n: n in ends or n.value is not None):
+        if node not in found and not found.isdisjoint(node.srcs):
+            found.add(node)
+    return found
+
+
+def substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
+    """The roots over other leaves. Devices are those of the leaves."""
+    new = dict(new)
+    for node in topological(roots, is_leaf=lambda n: n in new or n.value is not None):
+        if node in new:
+            continue
+        srcs = tuple(new[s] for s in node.srcs) if node.value is None else ()
+        if node.value is not None or node.op is BUFFER:
+            new[node] = node
+        elif node.op is ALIAS and node.attrs:   # what cuts off a level that is over has nothing to cut off any more
+            new[node] = untracked(*srcs, *node.attrs) if node.attrs == (-1,) else srcs[0]
+        elif srcs and srcs == node.srcs:
+            new[node] = node
+        else:
+            new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs)
+            if node.op is ALIAS:
+                new[node].tracked = srcs[-1].tracked
+    return [new[root] for root in roots]
+
+
+def differentiable(roots: Sequence[Node], placeholders: Sequence[Node], initial: Sequence[Node]) -> bool:
+    """Whether a gradient can be asked for: of what placeholders stand for, or of what a body reads besides."""
+    ends = set(placeholders)
+    order = topological(roots, is_leaf=lambda n: n in ends or n.value is not None)
+    varying = depending(roots, ends)
+    return any(n.tracked for n in (*initial, *(n for n in order if n not in varying)))
+
+
+def kept(roots: Sequence[Node], carried: Sequence[Node], elements: Sequence[Node]) -> list[Node]:
+    """What a loop keeps of each turn for its gradient: the state before it, and what is dear to compute.
+
+    That is what reductions, matrix products and calls give, or rather what a chain of sums and views makes of it. All
+    else the gradient computes again.
+    """
+    ends = {*carried, *elements}
+    order = topological(roots, is_leaf=lambda n: n in ends or n.value is not None)
+    varying = depending(roots, ends)
+    readers: dict[Node, list[Node]] = {root: [root] for root in roots}      # a root is read from outside
+    alive = set(roots)
+    for node in reversed(order):
+        if node in alive:
+            for src in node.srcs[:1] if node.op is ALIAS else node.srcs:
+                alive.add(src)
+                readers.setdefault(src, []).append(node)
+    found = dict.fromkeys(carried)
+    for node in order:
+        if node in alive and node in varying and (node.op.kind in DEAR or node.op is GET):
+            while len(readers[node]) == 1 and _goes_on(node, readers[node][0]):
+                node, = readers[node]
+            found[node] = None
+    return [node for node in found if node not in roots]
+
+
+def _goes_on(node: Node, reader: Node) -> bool:
+    """Whether the reader's value does as well: its gradient asks for no other, and it is no larger."""
+    return (reader is not node and (reader.op.kind == MOVEMENT or reader.op in BY_THE_RESULT)
+            and reader.size == node.size and reader.dtype.itemsize <= node.dtype.itemsize)
+
+
+BY_THE_RESULT = (ADD, SUB, NEG, TANH, EXP)      # their gradients need at most what they give
+DEAR = (REDUCE, CONTRACT, SCAN)     # kinds
+CHEAP = 8                           # operations one upon the other: random numbers are not
 
 
 class Body:
@@ -109,7 +191,8 @@ def close(graphs: Sequence[Sequence[Node]], placeholders: Sequence[Node], hoist:
     """Bodies of several graphs over the same placeholders, and what they take from outside: (bodies, arrays, scalars).
 
     hoist: what does not depend on a placeholder is computed once, outside, and becomes an input. Views of it are taken
-    inside, where they cost nothing, and so are constants and counters. Without it, only leaves come from outside.
+    inside, where they cost nothing, and so are constants, counters and what a few operations make of them. Without it,
+    only leaves come from outside.
     Scalars are numbered by use, as in canonical.py.
     """
     closing = _Closing(placeholders, hoist)
@@ -142,7 +225,8 @@ class _Closing:
                 varying.add(node)
             elif node.srcs and not self.hoist and not _is_variable(node):
                 varying.add(node)
-            elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs)):
+            elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs) and node.depth < CHEAP
+                                              and not _is_variable(node)):
                 constant.add(node)
         wanted: set[Node] = set()       # what the body computes: from the roots down to what comes from outside
         stack = list(roots)

@@ -1,29 +1,24 @@
 """The gradients of scan and cond: loops and branches again, whose bodies are the gradients of the bodies.
 
-A loop is run once more to keep the state before each turn; then the turns are gone through backwards, each with the
-gradient of one turn. What the body reads from outside collects its gradient in the state of that second loop.
+A scan keeps the state before each turn and what is dear to compute (`ir.body.kept`), as further results that nobody
+reads unless its gradient is taken. Then the turns are gone through backwards, each with the gradient of one turn, whose
+graph is looked at before it becomes the body of the second loop: what is there from the first one is read, and a
+gradient that sums matrix products over the turns is left out. It becomes one product after the loop, over the turns'
+operands one after the other. What else the body reads from outside collects its gradient in the state.
 """
 from __future__ import annotations
 
 from graphc.errors import GradientError
-from graphc.ir.node import Node, make, topological, untracked
-from graphc.ir.ops import ALIAS, BUFFER, PARAM
+from graphc.ir.body import depending, placeholder, substituted
+from graphc.ir.node import Node, const_value, make, topological
+from graphc.ir.ops import ADD, ALIAS, BUFFER, CONST, DOT, EXPAND, FENCE, PARAM, PERMUTE, RESHAPE, SUM
 
 
 def applied(gc, body, arrays, scalars) -> list:
     """What the body gives for these tensors."""
-    new: dict[Node, Node] = {}
-    for node in topological(body.history):
-        srcs = tuple(new[s] for s in node.srcs)
-        if node.op is BUFFER or node.op is PARAM:
-            new[node] = (arrays if node.op is BUFFER else scalars)[node.attrs[0]].node
-        elif node.op is ALIAS and node.attrs:
-            new[node] = untracked(*srcs, *node.attrs)
-        else:   # the body's own device is none: it takes that of its sources
-            new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs)
-            if node.op is ALIAS:
-                new[node].tracked = srcs[-1].tracked
-    return [_handle(gc, new[root]) for root in body.history]
+    new = {node: (arrays if node.op is BUFFER else scalars)[node.attrs[0]].node
+           for node in topological(body.history) if node.op is BUFFER or node.op is PARAM}
+    return [_handle(gc, node) for node in substituted(body.history, new)]
 
 
 def _handle(gc, node: Node):
@@ -58,38 +53,148 @@ def _gradients(srcs, places, values) -> list:
 
 def loop(gc, gs, ys, *srcs):
     body, carried, sliced, turns, reverse = ys[0].node.srcs[0].attrs
-    arrays = len(body.inputs)
     state, columns, fixed = list(srcs[:carried]), list(srcs[carried:carried + sliced]), list(srcs[carried + sliced:])
     in_state, in_columns, in_fixed = _differentiable(state), _needed(columns), _needed(fixed)
-    given = _differentiable(ys[carried:])
-    outside = arrays - carried - sliced
+    given = [k for k in _differentiable(ys) if k >= carried and not _is_zero(gs[k].node)]
 
-    def turn(carry, x, read) -> list:
-        return applied(gc, body, [*carry, *x, *read[:outside]], read[outside:])
+    # The gradient of one turn, over placeholders.
+    old, x = [_place(gc, t, t.shape) for t in state], [_place(gc, t, t.shape[1:]) for t in columns]
+    g_state = [_place(gc, gs[k], gs[k].shape) for k in in_state]
+    g_given = [_place(gc, gs[k], gs[k].shape[1:]) for k in given]
+    results: list = []
+    variables: dict[Node, Node] = {}
 
-    def keep(carry, x):
-        return tuple(turn(carry, x, fixed)[:carried]), carry
+    def of(some_old, some_x, some_fixed):
+        variables.update((v.node, t.node) for ts, places, vs in (
+            (old, in_state, some_old), (x, in_columns, some_x), (fixed, in_fixed, some_fixed))
+            for v, t in zip(vs, _chosen(ts, places), strict=True))
+        read = _replaced(fixed, in_fixed, some_fixed)
+        outside = len(body.inputs) - carried - sliced
+        arrays = [*_replaced(old, in_state, some_old), *_replaced(x, in_columns, some_x), *read[:outside]]
+        results[:] = applied(gc, body, arrays, read[outside:])
+        return (*_chosen(results, in_state), *_chosen(results, given))
 
-    _, before = gc.scan(keep, tuple(state), tuple(columns), length=turns, reverse=reverse)
+    _, pull = gc.vjp(of, _chosen(old, in_state), _chosen(x, in_columns), _chosen(fixed, in_fixed))
+    parts = [[t.node for t in part] for part in (*pull((*g_state, *g_given)), results[carried:])]
+    nodes = iter(substituted([n for part in parts for n in part], variables))
+    to_state, to_x, to_fixed, kept = ([next(nodes) for _ in part] for part in parts)
+    to_x = [_plain(n) for n in to_x]
+
+    # What a turn of the second loop may read, and where it lies; then what it gives besides.
+    stacks = {n: y for n, y in zip(kept, ys[carried:], strict=True) if n.op is not ALIAS}
+    stacks |= {t.node: column for t, column in zip(x, columns, strict=True)}
+    stacks |= {t.node: gs[k] for t, k in zip(g_given, given, strict=True)}
+    gives = list(dict.fromkeys(n for n in to_x if n not in stacks))
+    places = {t.node for t in (*old, *g_state)}
+    later, now = _postponed(to_fixed, places, stacks, gives)
+
+    wanted = [*to_state, *(n for part in now for n in part), *gives]
+    reads = [n for n in topological(wanted, is_leaf=lambda n: n in stacks or n.value is not None) if n in stacks]
 
     def back(carry, at):
-        g_state, g_fixed = carry
-        old, x, g_given = at
+        g, sums = carry
+        new = dict(zip([t.node for t in g_state], [t.node for t in g], strict=True))
+        new |= {n: t.node for n, t in zip(reads, at, strict=True)}
+        after = [_handle(gc, n) for n in substituted(wanted, new)]
+        parts = iter(after[len(to_state):])
+        summed = tuple(None if s is None else sum((next(parts) for _ in part), s)
+                       for s, part in zip(sums, now, strict=True))
+        return (tuple(after[:len(to_state)]), summed), tuple(parts)
 
-        def of(some_old, some_x, some_fixed):
-            results = turn(_replaced(old, in_state, some_old), _replaced(x, in_columns, some_x),
-                           _replaced(fixed, in_fixed, some_fixed))
-            return (*_chosen(results, in_state), *_chosen(results[carried:], given))
+    start = tuple(gc.zeros_like(fixed[i]) if part else None for i, part in zip(in_fixed, now, strict=True))
+    (g, sums), found = gc.scan(back, (_chosen(gs, in_state), start), tuple(stacks[n] for n in reads), length=turns,
+                               reverse=not reverse)
+    stacks |= dict(zip(gives, found, strict=True))
+    totals = []
+    for s, terms in zip(sums, later, strict=True):
+        found = [*([] if s is None else [s]), *(_summed(gc, term, stacks) for term in terms)]
+        totals.append(sum(found[1:], found[0]))
+    return (*_gradients(state, in_state, g), *_gradients(columns, in_columns, [stacks[n] for n in to_x]),
+            *_gradients(fixed, in_fixed, totals))
 
-        _, pull = gc.vjp(of, _chosen(old, in_state), _chosen(x, in_columns), _chosen(fixed, in_fixed))
-        to_state, to_x, to_fixed = pull((*g_state, *g_given))
-        return (to_state, tuple(a + b for a, b in zip(g_fixed, to_fixed, strict=True))), to_x
 
-    start = _chosen(gs, in_state), tuple(gc.zeros_like(fixed[i]) for i in in_fixed)
-    (to_state, to_fixed), to_columns = gc.scan(
-        back, start, (before, tuple(columns), _chosen(gs[carried:], given)), length=turns, reverse=not reverse)
-    return (*_gradients(state, in_state, to_state), *_gradients(columns, in_columns, to_columns),
-            *_gradients(fixed, in_fixed, to_fixed))
+def _place(gc, t, shape):
+    return _handle(gc, placeholder(t.node, shape, t.node.device or gc.get_backend_name()))
+
+
+def _plain(node: Node) -> Node:
+    """The node whose value this is."""
+    while node.op is ALIAS:
+        node = node.srcs[0]
+    return node
+
+
+def _is_zero(node: Node) -> bool:
+    while node.op in (EXPAND, RESHAPE, ALIAS):
+        node = node.srcs[0]
+    return node.op is CONST and not const_value(node)
+
+
+# ------------------------------------------------------------------------------------------------ sums over all turns
+
+def _terms(node: Node, after: tuple[Node, ...] = ()) -> list[tuple[Node, tuple[Node, ...]]]:
+    """Nodes with linear operations that are applied to each; all together they are the node."""
+    node = _plain(node)
+    if node.op is ADD and all(s.shape == node.shape for s in node.srcs):
+        return [term for s in node.srcs for term in _terms(s, after)]
+    if node.op in (PERMUTE, RESHAPE, SUM):
+        return _terms(node.srcs[0], (node, *after))
+    return [(node, after)]
+
+
+def _base(node: Node) -> Node:
+    """What a view is of."""
+    while node.op in (ALIAS, FENCE, PERMUTE, RESHAPE):
+        node = node.srcs[0]
+    return node
+
+
+def _postponed(gradients: list[Node], places: set[Node], stacks: dict, gives: list[Node]):
+    """(terms that are summed after the loop, those that the loop sums), for each gradient.
+
+    A product waits where its operands, as far as they are not there anyway, are smaller than the product, which the
+    loop would read and write in each turn; they are added to `gives`. Other terms wait where they are there.
+    """
+    varying = depending(gradients, {*places, *stacks})
+    terms = [_terms(node) for node in gradients]
+    later: list[list] = [[] for _ in gradients]
+    for k, of_one in enumerate(terms):
+        for term in list(of_one):
+            node = term[0]
+            operands = {_base(s) for s in node.srcs} if node.op is DOT else set()
+            new = [n for n in operands if n not in stacks and n not in gives]
+            if operands and operands <= varying and sum(n.size for n in new) <= node.size:
+                gives += new
+                later[k].append(term)
+                of_one.remove(term)
+    for k, of_one in enumerate(terms):
+        later[k] += [t for t in of_one if t[0] in stacks or t[0] in gives]
+    now = []
+    for of_one in terms:
+        rest = [t for t in of_one if t[0] not in stacks and t[0] not in gives]
+        now.append([_applied_to(node, after) for node, after in rest])
+    return later, now
+
+
+def _applied_to(node: Node, after: tuple[Node, ...]) -> Node:
+    for linear in after:
+        node = make(linear.op, linear.dtype, linear.shape, (node,), linear.attrs)
+    return node
+
+
+def _summed(gc, term: tuple[Node, tuple[Node, ...]], stacks: dict):
+    """A term's sum over all turns: of products one product, whose k is that of all turns."""
+    node, after = term
+    if node.op is not DOT:
+        total = stacks[node].sum(0)
+    else:
+        def stacked(operand: Node):
+            base = _base(operand)
+            return gc.vmap(lambda t: _handle(gc, *substituted([operand], {base: t.node})))(stacks[base])
+        a, b = (stacked(s) for s in node.srcs)
+        a, b = gc.moveaxis(a, 0, -2), gc.moveaxis(b, 0, -3)
+        total = a.reshape(*a.shape[:-2], -1) @ b.reshape(*b.shape[:-3], -1, b.shape[-1])
+    return _handle(gc, _applied_to(total.node, after))
 
 
 def while_loop(gc, gs, ys, *srcs):

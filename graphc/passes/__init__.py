@@ -9,14 +9,16 @@ from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
 from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
+from graphc.passes.unread import drop_unread
 
 # name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels -> launches -> Program
 GRAPH_PASSES = (
+    ("unread", drop_unread),
     ("simplify", simplify),
     ("attention", recognise_attention),
     ("split", split_reductions),
     ("library", call_library),
 )
 
-__all__ = ["GRAPH_PASSES", "batch", "call_library", "fuse", "lower", "plan_memory", "recognise_attention", "simplify",
-           "split_reductions"]
+__all__ = ["GRAPH_PASSES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
+           "recognise_attention", "simplify", "split_reductions"]
