@@ -200,7 +200,10 @@ class _Model:
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if _is_long_arithmetic(s.body):
             return self.strips(s, start, stop)
-        return {"kind": "loop", "axis": s.axis.name, "start": start, "stop": stop,
+        # gcc looks for overlaps while running, but gives up where stores times loads are too many
+        independent = all(type(x) is Let or type(x) is Store for x in s.body) and \
+            sum(type(x) is Store for x in s.body) > 1
+        return {"kind": "independent" if independent else "loop", "axis": s.axis.name, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
 
     def streamed(self, s: Loop, start: str, stop: str) -> dict:

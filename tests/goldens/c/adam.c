@@ -7,7 +7,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t map_add_sub_81e8d86b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_sub_fbe97c8b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -29,6 +29,7 @@ int64_t map_add_sub_81e8d86b(void *const *buf, const int64_t *arg, int64_t begin
         const int64_t i_start = at;
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
+        #pragma GCC ivdep
         for (int64_t i = i_start; i < i_stop; i++) {
             const float t0 = x1[i];
             const float t1 = (p0 * x0[i]) + (p1 * t0);

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_8b0fcdaf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_4447a6c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -57,6 +57,7 @@ int64_t map_sum_8b0fcdaf(void *const *buf, const int64_t *arg, int64_t begin, in
         float *restrict column13 = (float *)((char *)scratch + 13312);
         float *restrict column14 = (float *)((char *)scratch + 14336);
         float *restrict column15 = (float *)((char *)scratch + 15360);
+        #pragma GCC ivdep
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
             column0[i1 - i1_start] = x1[i1 * 16 + 15];
             column1[i1 - i1_start] = x1[i1 * 16 + 7];
