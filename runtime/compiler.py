@@ -20,8 +20,9 @@ from graphc.errors import NoCompilerError
 from graphc.runtime import cache
 
 REQUIRED = ("-O3", "-fPIC", "-shared")
-# Strict IEEE arithmetic is at stake in these: a compiler that does not take them is not used.
-STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing")
+# Strict IEEE arithmetic is at stake in these: a compiler that does not take them is not used. Without the last, cexpf of
+# a constant would be computed by the compiler, and have other bits than the library's.
+STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-fno-builtin")
 # Speed only: left out one by one where the compiler does not know them (-mprefer-vector-width is for x86, and not
 # every C library has libmvec).
 OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-lmvec", "-lm")

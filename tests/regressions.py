@@ -115,4 +115,15 @@ REGRESSIONS = {
         gc.concat([v0, v0, v0], axis=0).astype('uint16') / 7
         gc.sqrt(gc.cos(v1))
     """,
+    "the compiler computed the exponential of a complex constant": """
+        leaf('complex64', (), 'plain', 439)
+        gc.where(leaf('bool', (), 'special', 808), v0 + 3, leaf('complex64', (), 'plain', 607))
+        gc.exp(v1)
+    """,
+    "the compiler fused the differences of a complex quotient": """
+        leaf('complex64', (33, 3), 'plain', 687)
+        gc.sliding_window_view(v0, 2, axis=-1)
+        v1 @ leaf('complex64', (2, 9), 'plain', 851)
+        v2 / leaf('complex64', (33, 2, 1), 'plain', 293)
+    """,
 }
