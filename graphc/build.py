@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from graphc import build_loops, debug, tuning
 from graphc.canonical import Graph, rebuild_canonical
-from graphc.codegen import Rendered, render
+from graphc.codegen import Rendered, render, target_of
 from graphc.config import settings
 from graphc.errors import ConfigError
 from graphc.ir.node import Node, const, const_words, make
@@ -16,6 +16,7 @@ from graphc.passes import GRAPH_PASSES, batch, fuse, lower, plan_memory, verify
 from graphc.passes.batch import Batch, alike, of_one_element
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
+from graphc.passes.tunable import defaults
 
 
 @dataclass(eq=False, slots=True)
@@ -69,11 +70,12 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     unknown = settings.disable.difference(names)
     if unknown:
         raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(names)}")
+    target = target_of(dialect)
     show = settings.debug > 2
     if show:
         debug.show_graph(roots, "recorded")
     for name, graph_pass in GRAPH_PASSES:
-        if name not in settings.disable:
+        if name not in settings.disable and (name != "attention" or "attention" in target.templates):
             roots = graph_pass(roots)
             if show:
                 debug.show_graph(roots, f"after {name}")
@@ -81,10 +83,10 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
                 verify.verify_graph(roots, name)
     if body:
         roots = build_loops.fenced(roots)
-    schedule = fuse(roots, disabled="fuse" in settings.disable)
+    schedule = fuse(roots, "fuse" in settings.disable, target)
     if show:
         debug.show_schedule(schedule)
-    lowered = lower(schedule, tuning.choose)
+    lowered = lower(schedule, tuning.choose if not target.group else defaults)
     if settings.verify:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)
@@ -93,7 +95,8 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
               for call in calls if call.op is not LIBRARY_CALL}
     results = {call: [*_results(call), *(build_loops.room(call, bodies[call]) if call in bodies else ())]
                for call in calls}
-    drafts = {} if "batch" in settings.disable else _drafts(alike(lowered), dialect)
+    alone = "batch" in settings.disable or not target.members
+    drafts = {} if alone else _drafts(alike(lowered), dialect)
     steps = batch(lowered, {step: r.source for step, r in drafts.items()}, of_one_element(drafts), roots)
     if settings.verify:
         verify.verify_batches(steps)

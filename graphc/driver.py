@@ -114,8 +114,7 @@ def from_numpy(array: np.ndarray, device: str, copy: bool) -> Buffer:
     if not copy:
         return backend.from_numpy(array)
     buffer = backend.allocate(array.nbytes)
-    if array.size:
-        buffer.writable(array.dtype, array.shape)[...] = array
+    buffer.fill(array)
     return buffer
 
 
@@ -221,8 +220,7 @@ def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
     for array in reference.evaluate(nodes):
         array = np.asarray(array)
         buffer = backend.allocate(array.nbytes)
-        if array.size:
-            buffer.writable(array.dtype, array.shape)[...] = array
+        buffer.fill(array)
         out.append(buffer)
     return out
 

@@ -15,7 +15,7 @@ from graphc.ir.program import Program
 from graphc.runtime.cache import Store
 
 # What decides how a program looks.
-_FOLDERS = ("ir", "passes", "codegen", "codegen_templates", "codegen_templates/c")
+_FOLDERS = ("ir", "passes", "codegen", "codegen_templates")     # and the folders in these
 _FILES = ("build.py", "build_loops.py", "canonical.py")
 _STORE = Store("programs")
 
@@ -25,12 +25,15 @@ def _code_state() -> str:
     """Changes when a file of the compiler does: names, sizes and dates, which takes well under a millisecond."""
     root = os.path.dirname(os.path.abspath(__file__))
     facts = []
-    for folder in _FOLDERS:
+    folders = list(_FOLDERS)
+    for folder in folders:
         with os.scandir(os.path.join(root, folder)) as files:
             for file in files:
                 if file.name.endswith((".py", ".j2", ".toml")):
                     state = file.stat()
                     facts.append((folder, file.name, state.st_size, state.st_mtime_ns))
+                elif "." not in file.name and not file.name.startswith("_") and file.is_dir():
+                    folders.append(f"{folder}/{file.name}")
     for name in _FILES:
         state = os.stat(os.path.join(root, name))
         facts.append(("", name, state.st_size, state.st_mtime_ns))

@@ -31,6 +31,7 @@ from graphc.ir.program import KernelSource, Program
 from graphc.runtime.buffers import Buffer
 
 GROUP = "graphc.backends"
+CHECKOUT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 ALIASES = {"c": "cpu", "numpy": "cpu"}
 
 meanwhile: list[Callable[[], None]] = []  # what to do while a compiler that is new to the cache is asked what it can
@@ -110,10 +111,7 @@ class IndexFault(IndexOutOfRange):
 @cache
 def registered() -> dict[str, str]:
     """Name -> "module:Class" of every registered backend."""
-    table = _cached_table()
-    if "cpu" not in table:  # a checkout on the path that was never installed
-        table = {**_table_of_checkout(), **table}
-    return table
+    return _cached_table()
 
 
 def _cached_table() -> dict[str, str]:
@@ -122,16 +120,16 @@ def _cached_table() -> dict[str, str]:
     which changes all the time and holds no installed packages."""
     from graphc.runtime.cache import Store
 
-    facts = [(folder, _modified(folder)) for folder in sys.path[1:]]
+    facts = [(folder, _modified(folder)) for folder in [*sys.path[1:], str(CHECKOUT)]]
     key = "backends-" + hashlib.blake2b(repr((GROUP, facts)).encode(), digest_size=16).hexdigest()
     store = Store("tools")
     try:
         known = store.load(key)
     except CacheError:  # the folder cannot be trusted; compiling says so, choosing a backend needs no cache
-        return _table_of_metadata()
+        return _table_of_checkout() | _table_of_metadata()
     if known is not None:
         return json.loads(known)
-    table = _table_of_metadata()
+    table = _table_of_checkout() | _table_of_metadata()
     store.store(key, json.dumps(table).encode())
     return table
 
@@ -166,11 +164,11 @@ def _entry_point_files() -> Iterator[Path]:
 
 
 def _table_of_checkout() -> dict[str, str]:
+    """What the metadata of an installed checkout may lack: it is as old as the installation."""
     import tomllib
 
-    path = Path(__file__).resolve().parent.parent / "pyproject.toml"
     try:
-        return tomllib.loads(path.read_text())["project"]["entry-points"][GROUP]
+        return tomllib.loads(CHECKOUT.read_text())["project"]["entry-points"][GROUP]
     except (OSError, KeyError):
         return {}
 

@@ -84,6 +84,11 @@ class Buffer:
         """An array on this memory for those who fill it: uploads and library calls."""
         return self._array(np.dtype(dtype), tuple(shape), offset, False)
 
+    def fill(self, array: np.ndarray) -> None:
+        """Write the values of an array, from the start."""
+        if array.size:
+            self.writable(array.dtype, array.shape)[...] = array
+
     def _array(self, dtype: np.dtype, shape: tuple[int, ...], offset: int, readonly: bool) -> np.ndarray:
         needed = math.prod(shape) * dtype.itemsize
         if offset < 0 or offset + needed > self.nbytes:

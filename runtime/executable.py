@@ -128,7 +128,8 @@ class Code:
             if isinstance(steps[0], Library):
                 self._segments.append(LibrarySegment(steps[0], first))
             elif calls_python(steps[0]):
-                self._segments.append(ControlSegment(steps[0], first, handles, lib))
+                codes = [Code(inside, handles, lib) for inside in bodies(steps[0])]
+                self._segments.append(ControlSegment(steps[0], first, codes, pool.allocate, _copy))
             else:
                 self._segments.append(NativeSegment(program, steps, first, self.layout, handles, lib))
         only = self._segments[0] if len(self._segments) == 1 else None
@@ -210,54 +211,63 @@ def _array(
 
 
 class ControlSegment:
-    """A loop or branch whose bodies call library routines: its turns are counted by Python."""
+    """A loop or branch whose turns are counted by Python: its bodies call library routines, or run on a device.
 
-    def __init__(self, step: Loop | Branch, first: int, handles: Handles, lib: native.Native):
-        self.step, self.first = step, first
-        self.codes = [Code(program, handles, lib) for program in bodies(step)]
+    codes           its bodies, made ready
+    allocate, copy  memory where the bodies run: from a number of bytes; from one buffer to another
+    """
+
+    def __init__(
+        self, step: Loop | Branch, first: int, codes: Sequence, allocate: Callable[[int], Buffer],
+        copy: Callable[[Buffer, Buffer], None],
+    ):  # fmt: skip
+        self.step, self.first, self.codes, self._allocate, self._copy = step, first, codes, allocate, copy
 
     def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
-        step = self.step
+        self.run_at(lambda slot: layout.buffer(slot, outside, arena), params)
 
-        def at(slot: int) -> Buffer:
-            return layout.buffer(slot, outside, arena)
+    def run_at(self, at: Callable[[int], Buffer], params: Sequence[int], *more: object) -> None:
+        """at: the memory of a slot; `more` is handed on to the bodies."""
+        step = self.step
         given = [params[number] for number in step.params]
         workspace = None if step.workspace is None else at(step.workspace)
         if isinstance(step, Branch):
             taken = self.codes[0 if at(step.condition).view(np.bool_, ()) else 1]
-            taken.run([at(slot) for slot in (*step.inputs, *step.outputs)], workspace, given)
+            taken.run([at(slot) for slot in (*step.inputs, *step.outputs)], workspace, given, *more)
         else:
-            self._turns(step, at, workspace, given)
+            self._turns(step, at, workspace, given, *more)
 
-    def _turns(self, step: Loop, at: Callable[[int], Buffer], workspace: Buffer | None, given: list[int]) -> None:
+    def _turns(
+        self, step: Loop, at: Callable[[int], Buffer], workspace: Buffer | None, given: list[int], *more: object
+    ) -> None:
         state = [at(c.initial) for c in step.carried]
         results = [at(c.result) for c in step.carried]
         places = [at(c.result if c.spare is None else c.spare) for c in step.carried]
         fixed = [at(slot) for slot in step.arrays]
         for k, c in enumerate(step.carried):
             if c.spare is None:
-                _copy(state[k], results[k])
+                self._copy(state[k], results[k])
                 state[k] = results[k]
         turn = 0
         while step.turns is None or turn < step.turns:
             number = step.turns - 1 - turn if step.turns is not None and step.reverse else turn
             slices = [_slice(at(x.slot), x.stride, number) for x in step.sliced]
             if step.test is not None:
-                again = pool.allocate(1)
-                self.codes[1].run([*state, *fixed, again], workspace, given)
+                again = self._allocate(1)
+                self.codes[1].run([*state, *fixed, again], workspace, given, *more)
                 if not again.view(np.bool_, ()):
                     break
             written = [r if s is not r or r is p else p for s, r, p in zip(state, results, places, strict=True)]
             stacked = [_slice(at(x.slot), x.stride, number) for x in step.stacked]
-            self.codes[0].run([*state, *slices, *fixed, *written, *stacked], workspace, given)
+            self.codes[0].run([*state, *slices, *fixed, *written, *stacked], workspace, given, *more)
             state = written
             turn += 1
         for found, result in zip(state, results, strict=True):
-            _copy(found, result)
+            self._copy(found, result)
 
 
 def _slice(whole: Buffer, stride: int, number: int) -> Buffer:
-    return Buffer(whole.address + stride * number, stride, whole)
+    return whole.part(stride * number, stride)
 
 
 def _copy(source: Buffer, target: Buffer) -> None:

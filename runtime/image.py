@@ -56,7 +56,7 @@ class Layout:
         whole = arena if position is None else outside[position]
         assert whole is not None, "a program with temporaries has an arena"
         own = slot in self.position
-        return whole if own else Buffer(whole.address + offset, self.slots[slot].nbytes, whole)
+        return whole if own else whole.part(offset, self.slots[slot].nbytes)
 
 
 def steps(

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
+from graphc.ir.target import Target
 
-_LOOPS = {"c": "graphc.codegen.loops_c"}    # dialect -> module that shapes loops for its templates
+# family of dialects -> module that shapes loops for its templates
+_LOOPS = {"c": "graphc.codegen.loops_c", "gpu": "graphc.codegen.loops_gpu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,22 @@ def environment():
 
 def prepare(dialect: str) -> None:
     """Do beforehand what the first kernel in a dialect would wait for: imports, and the frame of all kernels."""
+    _loops(dialect).prepare(environment(), dialect)
+
+
+def target_of(dialect: str) -> Target:
+    """What passes may know of the machine that a dialect is for."""
+    from graphc.codegen.spell import dialect as language
+    return language(dialect).target
+
+
+def _loops(dialect: str):
     import importlib
-    importlib.import_module(_LOOPS[dialect]).prepare(environment())
+
+    from graphc.codegen.spell import dialect as language
+    return importlib.import_module(_LOOPS[language(dialect).family])
 
 
 def render(kernel: Kernel, dialect: str) -> Rendered:
     """The kernel in a dialect. Equal structure gives equal text, whatever the sizes."""
-    import importlib
-    return importlib.import_module(_LOOPS[dialect]).render(kernel, environment())
+    return _loops(dialect).render(kernel, environment(), dialect)

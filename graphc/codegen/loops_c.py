@@ -42,8 +42,8 @@ TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
 TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
 
-def render(kernel: Kernel, environment) -> Rendered:
-    model = _Model(kernel)
+def render(kernel: Kernel, environment, name: str) -> Rendered:
+    model = _Model(kernel, name)
     entry = "kernel"
     text = _text(environment, model, entry)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
@@ -55,11 +55,11 @@ def render(kernel: Kernel, environment) -> Rendered:
     return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks), extents)
 
 
-def prepare(environment) -> None:
+def prepare(environment, name: str) -> None:
     """Compile the template of the frame."""
     environment.get_template("c/kernel.c.j2")
     macros(environment, "c/loops.c.j2")["body"]
-    dialect("c")
+    dialect(name)
 
 
 def _text(environment, model: _Model, entry: str) -> str:
@@ -98,9 +98,9 @@ class _Operation:
 
 
 class _Model:
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, name: str):
         self.kernel = kernel
-        self.spell = Speller(dialect("c"), kernel)
+        self.spell = Speller(dialect(name), kernel)
         self.scratch = 0
         self.lanes = False          # whether a reduction folds lanes
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler

@@ -20,6 +20,7 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, NEXTAFTER, PARAM
+from graphc.ir.target import Target
 
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
 SHORT = 16      # axes up to this extent are part of the structure: their strides, and offsets into them, are literal
@@ -32,6 +33,8 @@ class Dialect:
     types: dict[str, str]
     storage: dict[str, str]
     ops: dict[str, str]
+    family: str             # whose templates it is written with
+    target: Target
 
     def register(self, dtype: DType) -> str:
         """The type in which a value is computed."""
@@ -44,9 +47,18 @@ class Dialect:
 
 @functools.cache
 def dialect(name: str) -> Dialect:
-    text = (resources.files("graphc.codegen_templates") / name / "dialect.toml").read_text()
-    table = tomllib.loads(text)
-    return Dialect(name, table["types"], table["storage"], table["ops"])
+    own = _table(name)
+    family = own.get("family", name)
+    tables = [own] if family == name else [_table(family), own]
+
+    def both(part: str) -> dict:
+        return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
+    target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in both("target").items()})
+    return Dialect(name, both("types"), both("storage"), both("ops"), family, target)
+
+
+def _table(folder: str) -> dict:
+    return tomllib.loads((resources.files("graphc.codegen_templates") / folder / "dialect.toml").read_text())
 
 
 class Speller:

@@ -17,6 +17,7 @@ class KernelSource:
 
     entry: str              # the entry point, a C identifier; equal text has equal entry
     text: str               # source in the backend's language
+    reports: bool = False   # whether it says of bad indices in memory of the device, which the host has to read
 
 
 @dataclass(frozen=True, slots=True)

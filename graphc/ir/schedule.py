@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphc.ir.node import Node
+from graphc.ir.target import CPU, Target
 
 Coordinates = tuple[int, ...]    # for each parallel coordinate of a group, the axis of a node that carries it
 
@@ -40,3 +41,4 @@ class Schedule:
     groups: list[Group]                 # in an order of execution
     stored: dict[Node, Group]           # nodes written to memory, and by which group
     notes: list[str]                    # why two groups were not fused, in words
+    target: Target = CPU

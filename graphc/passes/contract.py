@@ -18,6 +18,7 @@ from graphc.ir.kernel import (LOAD, Accumulate, Kernel, KernelBuffer, Loop, Oper
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST, OTHER
 from graphc.ir.schedule import Group, Schedule
+from graphc.ir.target import Target
 from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
@@ -34,10 +35,10 @@ SMALL = 1 << 20             # multiply-adds that a chunk should have
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
 
-def has_template(node: Node) -> bool:
+def has_template(node: Node, target: Target) -> bool:
     """Whether a contraction is worth a template: the others stay plain loops of a column kernel."""
     *_, m, n = node.shape
-    return node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
+    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
 
 
 def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices,

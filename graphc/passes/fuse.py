@@ -19,6 +19,7 @@ from graphc.ir.node import Node, topological
 from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE,
                            RESHAPE, SCATTER, SOURCE, UPDATE)
 from graphc.ir.schedule import Group, Schedule
+from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, never_stored,
@@ -26,7 +27,6 @@ from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_sh
 from graphc.passes.structure import structure
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
-MAX_BUFFERS = 56            # of 64: a few more may be added when groups join
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
@@ -57,18 +57,18 @@ class Unit:
         return self._structure
 
 
-def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
+def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) -> Schedule:
     order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
     stored, anchors = _decide(order, roots)
     stored |= _cut_tangled(order, stored, anchors)
-    stored |= _cut_large(order, stored, anchors)
+    stored |= _cut_large(order, stored, anchors, target.buffers)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     stored -= never_stored(order) - set(roots)
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
     units: dict[Node, Unit] = {}
     for _ in range(MAX_ROUNDS):
-        builder = _place_all(order, stored, anchors, folded, units)
+        builder = _place_all(order, stored, anchors, folded, units, target)
         shared = builder.worth_sharing(inlined_costs(order, stored)) - stored
         if not shared or disabled:
             break
@@ -78,9 +78,9 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False) -> Schedule:
 
 
 def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded: set[Node],
-               units: dict[Node, Unit]) -> _Builder:
+               units: dict[Node, Unit], target: Target) -> _Builder:
     """`units`: those that are known from the round before; the others are added."""
-    builder = _Builder(anchors)
+    builder = _Builder(anchors, target)
     for node in order:
         if node in folded:
             continue
@@ -141,7 +141,7 @@ def _must_store(node: Node, users) -> bool:
     return False
 
 
-def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
+def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: int) -> set[Node]:
     """Expressions to store so that no kernel has too many statements or buffers.
 
     Walks the expressions in order and closes a segment when it is full: what crosses the border is stored.
@@ -152,7 +152,7 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[
         for src in node.srcs:
             last_use[src] = max(last_use[src], position[node])
     cut: set[Node] = set()
-    if len(order) <= MAX_BUFFERS:
+    if len(order) <= most:
         return cut
     segment: dict[Node, tuple[int, frozenset | set]] = {}   # expression -> statements and memory under it (bounds)
     for node in order:
@@ -168,7 +168,7 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[
                 memory |= below
         if statements > MAX_STATEMENTS:     # shared expressions were counted once for each path: count exactly
             statements = _distinct(node, segment)
-        if len(memory) > MAX_BUFFERS or statements > MAX_STATEMENTS:
+        if len(memory) > most or statements > MAX_STATEMENTS:
             for src in node.srcs:
                 if src in segment and src.op.kind != SOURCE:
                     cut.add(src)
@@ -248,7 +248,8 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
 class _Builder:
     """Places units into groups, in topological order."""
 
-    def __init__(self, anchors: set[Node]):
+    def __init__(self, anchors: set[Node], target: Target):
+        self.target = target
         self.groups: list[Group] = []
         self.home: dict[Node, Group] = {}
         self.notes: list[str] = []
@@ -261,7 +262,7 @@ class _Builder:
 
     def place(self, unit: Unit) -> None:
         level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
-        kind = _kind(unit)
+        kind = _kind(unit, self.target)
         group = None
         if kind in ("map", "row", "column"):    # a contraction begins a group, which maps may join
             group = self._join_producer(unit, kind) or self._join_neighbour(unit, kind, level)
@@ -339,7 +340,7 @@ class _Builder:
             other = self.home.get(node)
             if other is not None and other is not group and other.level >= group.level:
                 return "it depends on work that has to come after that kernel"
-        if len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
+        if len(group.reads | set(unit.reads)) + len(group.outputs) > self.target.buffers:
             return "too many buffers for one kernel"
         if self._too_long(unit, group):
             return "too many operations for one kernel"
@@ -412,7 +413,7 @@ class _Builder:
         for group in sorted(near, key=lambda group: not self._share(unit, group)):
             if self._is_twin(unit, group):
                 continue
-            if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > MAX_BUFFERS:
+            if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > self.target.buffers:
                 continue
             if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
                 continue
@@ -460,7 +461,7 @@ class _Builder:
         first, *others = groups
         reads = set().union(*(g.reads for g in groups))
         operations = set().union(*(self._operations[g] for g in groups))
-        if len(reads) + sum(len(g.outputs) for g in groups) > MAX_BUFFERS or len(operations) >= MAX_STATEMENTS:
+        if len(reads) + sum(len(g.outputs) for g in groups) > self.target.buffers or len(operations) >= MAX_STATEMENTS:
             return
         for group in others:
             self.groups.remove(group)
@@ -481,10 +482,10 @@ class _Builder:
             if group.kind in ("scan", "update", "scatter", "library"):
                 in_memory.update((n, group) for n in group.anchors)
         order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
-        return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes)
+        return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, self.target)
 
 
-def _kind(unit: Unit) -> str:
+def _kind(unit: Unit, target: Target) -> str:
     node = unit.node
     if not unit.anchor:
         return "map"
@@ -494,7 +495,7 @@ def _kind(unit: Unit) -> str:
         return "row" if node.attrs[1] == "inner" or (node.attrs[1] == "pairwise" and last) else "column"
     if node.op is UPDATE:
         return "update"
-    if node.op.kind == CONTRACT and node.op is not ATTENTION and not has_template(node):
+    if node.op.kind == CONTRACT and node.op is not ATTENTION and not has_template(node, target):
         return "column"
     return node.op.kind
 

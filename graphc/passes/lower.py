@@ -17,6 +17,7 @@ from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loo
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
 from graphc.ir.schedule import Group, Schedule
+from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
 from graphc.passes.contract import Contraction, lower_contraction
 from graphc.passes.place import place
@@ -36,6 +37,11 @@ ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at 
 STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
+# Of a group of work items:
+ITEMS = 4                   # elements that each takes of a large map: several loads are on their way at a time
+LARGE_MAP = 1 << 20         # elements
+SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbouring memory
+FEW_CHUNKS = 8              # of a column that one item can as well add up by itself
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,7 +97,7 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         if not wanted:
             break
         factors.update(wanted)
-    if lowering.gathers_columns():
+    if not schedule.target.group and lowering.gathers_columns():
         lowering = _Lowering(group, schedule, factors, choices, blocked=True)
         lowering.build()
     return lowering.finish()
@@ -400,6 +406,8 @@ class _Lowering:
     def _chunk(self) -> int:
         """Iterations of the parallel nest that make a chunk. No result depends on it."""
         total = prod(a.extent for a in self.axes)
+        if self.schedule.target.group:
+            return self._chunk_of_group(total)
         if self.tiled and self.width is None:
             chunk, row = max(MAP_CHUNK, min(LONG_CHUNK, total // 8)), self.axes[-1].extent
             return chunk // row * row if row <= chunk else chunk    # whole rows
@@ -410,13 +418,43 @@ class _Lowering:
         work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
 
+    def _chunk_of_group(self, total: int) -> int:
+        """Iterations for a group of work items: an item takes several elements, or several items share a row or
+        column."""
+        group = self.schedule.target.group
+        lengths = self._reduced()
+        if not lengths:
+            return group * ITEMS if self.group.kind == "map" and total >= LARGE_MAP else group
+        if not self.tiled:
+            return self._rows()
+        chunks = max(lengths) // CHUNKS["outer"]
+        return SIDE_BY_SIDE if chunks > FEW_CHUNKS and total < LARGE_MAP else group
+
+    def _rows(self) -> int:
+        """Rows for a chunk: a group takes a long row alone, several short ones side by side."""
+        group, lengths = self.schedule.target.group, self._reduced()
+        if not group or not lengths:
+            return 1
+        longest = max(lengths)
+        if longest > CHUNKS["inner"]:
+            return 1
+        return group // (LANES if longest > LANES // 2 else LANES // 2)
+
+    def _reduced(self) -> list[int]:
+        """The lengths of the sums and the like that are added up in loops."""
+        if self.group.kind not in ("row", "column") or any(a.op.kind == CONTRACT for a in self.group.anchors):
+            return []
+        return [stage.axes[0].extent for stage in self.stages if stage.reduces]
+
     def _chosen_chunk(self) -> int:
+        if self.schedule.target.group:
+            return self._chunk()
         power = self.choices.get("chunk", 0)
         return max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
         """Whether a map over one axis moves so much that no part of its results will stay in a cache."""
-        return self.group.kind == "map" and len(self.axes) == 1 and \
+        return self.group.kind == "map" and len(self.axes) == 1 and not self.schedule.target.group and \
             sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
 
     def finish(self) -> LoweredKernel:
@@ -426,7 +464,7 @@ class _Lowering:
         if self.block is not None:
             body += keep_columns(stages, self.axes[-1], self.block.axis, GATHERED)
         elif not self.tiled:
-            keep_rows(stages)
+            keep_rows(stages, self.schedule.target.scratch // self._rows())
         for stage in stages:
             body += stage.locals
             body += self._loops(stage)

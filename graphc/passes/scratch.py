@@ -14,13 +14,12 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, data_exprs, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 
-ROW_SCRATCH = 1 << 17       # bytes: half of a small L2 cache
 EXPENSIVE = 6               # cost of an operation from which on a load is cheaper
 
 
-def keep_rows(stages: list) -> None:
-    """Replace, in the later of two stages over the same axes, what the earlier one computed already."""
-    room, kept = ROW_SCRATCH, 0
+def keep_rows(stages: list, room: int) -> None:
+    """Replace, in the later of two stages over the same axes, what the earlier one computed already. `room`: bytes."""
+    kept = 0
     for later, stage in enumerate(stages):
         for earlier in stages[:later]:
             if not stage.axes or earlier.axes != stage.axes or earlier.limit is not None or stage.limit is not None:

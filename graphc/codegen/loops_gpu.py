@@ -1,0 +1,357 @@
+"""Loops for groups of work items: turns a kernel's tree into the model that codegen_templates/gpu/ renders.
+
+Where nothing is added up across iterations of the nest, each item takes some of them by itself. Else an iteration is a
+row, or a column, that several items share: they deal its loops out, and meet in shared memory in the order that
+docs/numerics.md fixes, so that the bits are those of every other backend's sums.
+"""
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+
+from graphc.codegen import Rendered
+from graphc.codegen.helpers_gpu import helpers
+from graphc.codegen.macros import macros
+from graphc.codegen.spell import NARROW, dialect, unsigned
+from graphc.codegen.spell_gpu import WORDS, GpuSpeller
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
+from graphc.ir.program import KernelSource
+from graphc.ir.trees import CHUNKS, LANES
+
+ALIGNMENT = 16      # of a local array in shared memory
+
+
+def render(kernel: Kernel, environment, name: str) -> Rendered:
+    model = _Model(kernel, name)
+    text = _text(environment, model, "kernel_name")
+    entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+    text = text.replace(" kernel_name(", f" {entry}(")
+    s = model.spell
+    words = tuple(s.args) + (0,) * len(s.params)
+    params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
+    extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
+    source = KernelSource(entry, text, reports=bool(s.checks))
+    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents)
+
+
+def prepare(environment, name: str) -> None:
+    """Compile the template of the frame."""
+    environment.get_template("gpu/kernel.j2")
+    _preamble(environment, name)
+    macros(environment, "gpu/loops.j2")["body"]
+
+
+@functools.cache
+def _preamble(environment, name: str) -> str:
+    return environment.get_template(f"{name}/preamble.j2").render().strip()
+
+
+def _text(environment, model: _Model, entry: str) -> str:
+    kernel, spell = model.kernel, model.spell
+    prologue = model.prologue()
+    body = model.statements(kernel.body, {})
+    axes, total = model.axes(), model.total
+    language = spell.language
+    buffers = [{"name": b.name, "handle": f"b{k}", "number": k, "type": language.memory(b.dtype),
+                "written": b.written, "shared": b.same is not None} for k, b in enumerate(kernel.buffers)]
+    params = [{"name": n, "type": language.register(d), "value": model.param(k, d)}
+              for k, (n, d, _) in enumerate(spell.params)]
+    if spell.checks:
+        spell.helpers["gc_check_index"] = None
+    values = {"entry": entry, "helpers": helpers(environment, list(spell.helpers)), "buffers": buffers,
+              "params": params, "axes": axes, "body": body, "prologue": prologue, "scratch": model.scratch > 0,
+              "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
+              "words": len(buffers) + len(spell.args) + len(params) + 1, "teams": model.teams_text(),
+              "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()],
+              "chunk": kernel.chunk, "total": total, "group": model.group}
+    return _filled(environment, language.name, json.dumps(values))
+
+
+@functools.lru_cache(maxsize=64)
+def _filled(environment, name: str, model: str) -> str:
+    """The text for a model, which is plain data. Many kernels of one program have the same."""
+    loops = macros(environment, "gpu/loops.j2")
+    return environment.get_template("gpu/kernel.j2").render(k=json.loads(model), loops=loops,
+                                                            preamble=_preamble(environment, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Team:
+    """Items that add something up together. `own`: the number of an item among them, as text.
+
+    apart  how far apart in the group they stand
+    """
+
+    items: int
+    own: str
+    apart: int
+
+
+class _Model:
+    def __init__(self, kernel: Kernel, name: str):
+        self.kernel = kernel
+        self.spell = GpuSpeller(dialect(name), kernel)
+        self.group = self.spell.language.target.group
+        self.scratch = 0
+        self.shared: dict[str, str] = {}    # arrays of one element for each item -> type
+        self.inside = False                 # a loop whose turns are dealt out to the items of a team
+        reduces = any(type(s) is Loop and s.kind == "reduce" and _sums(s)[0].order != "chain" for s in kernel.body)
+        share = reduces and kernel.chunk < self.group
+        self.team = _Team(1, "0", 0)        # that takes an iteration
+        if share:
+            items = self.group // kernel.chunk
+            self.team = _Team(items, "own", kernel.chunk if kernel.tiled else 1)
+        self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel) or "1"
+
+    @property
+    def shares(self) -> bool:
+        return self.team.items > 1
+
+    def teams_text(self) -> dict | None:
+        if not self.shares:
+            return None
+        rows, items = self.kernel.chunk, self.team.items
+        if self.kernel.tiled:
+            return {"count": items, "what": "a column", "own": f"GC_ITEM / {rows}", "place": f"GC_ITEM % {rows}"}
+        return {"count": items, "what": "a row", "own": f"GC_ITEM % {items}", "place": f"GC_ITEM / {items}"}
+
+    def axes(self) -> list[dict]:
+        """The parallel coordinates of iteration `at`, the last axis first."""
+        out, rest = [], "at"
+        for k, axis in enumerate(reversed(self.kernel.parallel)):
+            extent = self.spell.extent(axis)
+            first = k == len(self.kernel.parallel) - 1
+            out.append({"name": axis.name, "value": rest if first else f"gc_rest({rest}, {extent})"})
+            rest = f"gc_quotient({rest}, {extent})"
+        return out
+
+    def param(self, k: int, dtype: DType) -> str:
+        """A scalar out of its argument word."""
+        word = f"words.w[{len(self.kernel.buffers) + len(self.spell.args) + k}]"
+        register = self.spell.language.register(dtype)
+        if dtype in NARROW:
+            return self.spell.fetch(f"(uint16_t){word}", dtype)
+        if dtype.kind in "biu":
+            return f"({register}){word}"
+        if dtype.kind == "c":
+            raise NotImplementedError("complex scalars are folded before they reach a kernel")
+        return f"{self.spell.helper('gc_bits_' + register)}(({WORDS[register]}){word})"
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def prologue(self) -> list[dict]:
+        """What all items of the group add up together, each time for themselves to know."""
+        team, self.team = self.team, _Team(self.group, "GC_ITEM", 1)
+        found = self.statements(self.kernel.prologue, {})
+        self.team = team
+        return found
+
+    def statements(self, body: tuple, enclosing: dict) -> list[dict]:
+        return [self.statement(s, enclosing) for s in body]
+
+    def statement(self, s, enclosing: dict) -> dict:
+        if type(s) is Let:
+            return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
+                    "value": self.spell.expr(s.value)}
+        if type(s) is Local:
+            return self.local(s)
+        if type(s) is Store:
+            if s.local is not None:
+                return {"kind": "store", "target": self.spell.local(s.local, s.index),
+                        "value": self.spell.expr(s.value), "alone": False}
+            place = f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"
+            return {"kind": "store", "target": place, "value": self.spell.keep(s.value),
+                    "alone": self.shares and not self.inside}
+        if type(s) is Accumulate:
+            return enclosing[s.name](s)
+        if type(s) is If:
+            return {"kind": "branch", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
+                    "otherwise": self.statements(s.otherwise, enclosing)}
+        return self.loop(s, enclosing)
+
+    def local(self, s: Local) -> dict:
+        """An array of each row of the group, in shared memory."""
+        register = self.spell.language.register(s.dtype)
+        size = 4 if s.dtype in NARROW else s.dtype.itemsize
+        offset = self.scratch
+        self.scratch += -(-s.extent * size * self.kernel.chunk // ALIGNMENT) * ALIGNMENT
+        return {"kind": "local", "name": s.name, "type": register, "offset": self.spell.arg(offset),
+                "extent": self.spell.arg(s.extent), "place": self.teams_text()["place"] if self.shares else "0"}
+
+    # ------------------------------------------------------------------------------------------------- loops
+
+    def loop(self, s: Loop, enclosing: dict) -> dict:
+        if s.kind == "reduce":
+            return self.contract(s) if _sums(s)[0].order == "chain" else self.reduce(s)
+        if s.kind == "serial" and (running := [x for x in _sums(s) if x.order == "scan"]):
+            return self.scan(s, running)
+        if self.kernel.tiled and s.axis == self.kernel.parallel[-1]:
+            return self.segment(s, enclosing)
+        deal = self.shares and not self.inside and (self.kernel.tiled or s.kind == "vector")
+        stop, start, step = self.stop(s), "0", "1"
+        if deal:
+            start, step, stop = self.team.own, str(self.team.items), f"(live ? {stop} : 0)"
+        self.inside |= deal
+        body = self.statements(s.body, enclosing)
+        if deal:
+            self.inside = False
+        return {"kind": "loop", "axis": s.axis.name, "start": start, "step": step, "stop": stop, "body": body,
+                "barrier": deal and any(type(x) is Store and x.local is not None for x in s.body)}
+
+    def segment(self, s: Loop, enclosing: dict) -> dict:
+        tests = []
+        if s.start is not None and s.start.const:
+            tests.append(f"{s.axis.name} >= {self.spell.index(s.start)}")
+        if s.limit is not None and s.limit.const != s.axis.extent:
+            tests.append(f"{s.axis.name} < {self.spell.index(s.limit)}")
+        return {"kind": "segment", "test": " && ".join(tests), "body": self.statements(s.body, enclosing)}
+
+    def stop(self, s: Loop) -> str:
+        extent = self.spell.extent(s.axis)
+        return f"MIN({extent}, {self.spell.index(s.limit)})" if s.limit is not None else extent
+
+    def scan(self, s: Loop, running: list[Accumulate]) -> dict:
+        def step(a: Accumulate) -> dict:
+            return _step(f"{a.name} = {self._combine(a).format(a.name, f'({self.spell.expr(a.value)})')}")
+        return {"kind": "scan", "axis": s.axis.name, "stop": self.stop(s),
+                "accumulators": [self.accumulator(x) for x in running],
+                "body": self.statements(s.body, {x.name: step for x in running})}
+
+    # -------------------------------------------------------------------------------------------- reductions
+
+    def contract(self, s: Loop) -> dict:
+        sums = _sums(s)
+        steps = {x.name: self._fma for x in sums}
+        accumulators = [{**self.accumulator(x), "zero": self.spell.number("0", x.dtype)} for x in sums]
+        return {"kind": "contract", "axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS["chain"],
+                "accumulators": accumulators, "body": self.statements(s.body, steps)}
+
+    def _fma(self, s: Accumulate) -> dict:
+        fma = self.spell.helper(f"gc_fma_{self.spell.language.register(s.dtype)}")
+        part = f"{s.name}_part"
+        return _step(f"{part} = {fma}({self.spell.expr(s.value)}, {self.spell.expr(s.other)}, {part})")
+
+    def reduce(self, s: Loop) -> dict:
+        sums, team = _sums(s), self.team
+        exact = all(_is_exact(x) for x in sums)
+        order = sums[0].order
+        lanes = team.items if exact else min(LANES, team.items) if order == "inner" else 1
+        teams = team.items // lanes
+        chunk = CHUNKS[order]
+        bound, stop = self.spell.extent(s.axis), self.stop(s)
+        if team.own == "own" and self.shares:
+            stop = f"(live ? {stop} : 0)"
+        own = team.own
+        out = {"kind": "reduce", "axis": s.axis.name, "stop": stop, "bound": bound, "exact": exact, "lanes": lanes,
+               "teams": teams, "chunk": chunk, "round": chunk * teams, "single": s.axis.extent <= chunk * teams,
+               "lane": own if teams == 1 else f"{own} % {lanes}" if lanes > 1 else "0",
+               "team": own if lanes == 1 else f"({own} / {lanes})", "stride": team.apart, "apart": team.apart * lanes}
+        out["lane"] = f"({out['lane']})" if "%" in out["lane"] else out["lane"]
+        accumulators = [self.accumulator(x) for x in sums]
+        for a, x in zip(accumulators, sums, strict=True):
+            a["fold"] = self._shared("fold", a["type"]) if team.items > 1 else None
+            a["fold_mean"] = self._shared("mean", a["type"]) if team.items > 1 and a["state"] else None
+            if a["state"]:
+                again = _without_locals(s.body, x)
+                a["again"] = self.statements(again, {x.name: self._deviation_step})
+        inside, self.inside = self.inside, True
+        out["accumulators"] = accumulators
+        out["body"] = self.statements(s.body, {x.name: self._step for x in sums})
+        self.inside = inside
+        return out
+
+    def _shared(self, what: str, register: str) -> str:
+        name = f"{what}_{register}"
+        self.shared[name] = register
+        return name
+
+    def _step(self, s: Accumulate) -> dict:
+        part = f"{s.name}_part"
+        return _step(f"{part} = {self._combine(s).format(part, f'({self.spell.expr(s.value)})')}")
+
+    def _deviation_step(self, s: Accumulate) -> dict:
+        register = self.spell.language.register(s.dtype)
+        return _step(f"const {register} d = ({self.spell.expr(s.value)}) - {s.name}_mean_part; "
+                     "squares = squares + d * d")
+
+    def accumulator(self, s: Accumulate) -> dict:
+        return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": self._identity(s),
+                "combine": self._combine(s), "state": ["mean"] if s.op.c == "m2" else []}
+
+    def _combine(self, s: Accumulate) -> str:
+        """How two values are combined, with {0} and {1} left open."""
+        if s.op.c == "mul":
+            return self._binary(MUL, s.dtype)
+        if s.op in (MAX, MIN):
+            return self._binary(MAXIMUM if s.op is MAX else MINIMUM, s.dtype)
+        return self._binary(ADD, s.dtype)
+
+    def _identity(self, s: Accumulate) -> str:
+        register = self.spell.language.register(s.dtype)
+        if s.op in (MAX, MIN):
+            return self._extreme(s.dtype, s.op is MAX)
+        if s.op.c == "mul":
+            return self.spell.number("1", s.dtype)
+        # -0.0 is what adding to changes nothing
+        minus = {"float": "-0.0f", "double": "-0.0", "cfloat": "GC_COMPLEX(float, -0.0f, -0.0f)",
+                 "cdouble": "GC_COMPLEX(double, -0.0, -0.0)"}
+        return minus.get(register, "0")
+
+    def _extreme(self, dtype: DType, maximum: bool) -> str:
+        """The identity of a maximum or minimum."""
+        if dtype is dt.bool:
+            return "0" if maximum else "1"
+        if dtype.kind == "f":
+            register = self.spell.language.register(dtype)
+            bits, word = (64, 0x7FF << 52) if register == "double" else (32, 0xFF << 23)
+            return self.spell.infinite(register, word | (1 << (bits - 1) if maximum else 0))
+        if dtype.kind == "u":
+            return "0" if maximum else f"(uint{dtype.bits}_t)-1"
+        low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
+        return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
+
+    def _binary(self, op, dtype: DType) -> str:
+        spelling = self.spell.language.ops.get(op.name) or op.c
+        if isinstance(spelling, dict):
+            spelling = next(text for kinds, text in spelling.items() if dtype.kind in kinds)
+        register = self.spell.language.register(dtype)
+        text = spelling.format("{0}", "{1}", t=register, s=register, u=unsigned(register))
+        if "gc_" in text:
+            self.spell.helper(text[text.index("gc_"):text.index("(", text.index("gc_"))])
+        return text
+
+
+def _step(text: str) -> dict:
+    return {"kind": "accumulate", "step": text}
+
+
+def _sums(loop: Loop) -> list[Accumulate]:
+    """What a loop accumulates, also over the tile."""
+    found: list[Accumulate] = []
+    for s in loop.body:
+        if type(s) is Accumulate:
+            found.append(s)
+        elif type(s) is Loop:
+            found += _sums(s)
+    return found
+
+
+def _without_locals(body: tuple, kept: Accumulate) -> tuple:
+    """The statements of a sweep that one accumulation needs."""
+    found: list = []
+    for s in body:
+        if type(s) is Loop:
+            found += _without_locals(s.body, kept)
+        elif type(s) is Let or s is kept:
+            found.append(s)
+    return tuple(found)
+
+
+def _is_exact(s: Accumulate) -> bool:
+    """Whether the result depends on no order: maxima and minima, and what integers are summed to."""
+    return s.op in (MAX, MIN) or s.dtype.kind in "biu"

@@ -1,0 +1,292 @@
+"""Programs on a device with memory of its own: shared by the backends whose kernels come from the GPU family.
+
+A backend gives a `Queue`: what is enqueued runs in order, so that memory which Python lets go of can be used again at
+once. Nothing waits for the device but what reads from it: values for the host, library routines, which run on the host
+through copies, the tests of loops and branches, and reports of bad indices.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from graphc.errors import BackendError, OutOfMemory
+from graphc.ir.program import Branch, Copy, KernelSource, Launch, Library, Loop, Program, bodies
+from graphc.runtime.backend import IndexFault
+from graphc.runtime.buffers import size_class
+from graphc.runtime.counters import counters
+from graphc.runtime.executable import ControlSegment, LibrarySegment, check
+from graphc.runtime.image import Layout
+
+CHECKS = 64  # a kernel reports this much less the number of the check that failed
+
+
+class Queue(Protocol):
+    """Memory of a device and work in order. A handle is what the device's interface calls a buffer."""
+
+    def allocate(self, nbytes: int) -> Any:
+        """A handle of fresh memory. Raises MemoryError if there is none."""
+
+    def write(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        """A contiguous array into memory. When this returns, the array may be changed."""
+
+    def read(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        """Memory into a contiguous array, after all that was enqueued."""
+
+    def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
+        """Bytes from place to place on the device."""
+
+    def launch(
+        self, kernel: Any, groups: int, shared: int, handles: Sequence[Any], words: np.ndarray, fault: Any
+    ) -> None:
+        """Run so many groups of a kernel. shared: bytes of shared memory for each, 0 if the kernel takes none."""
+
+
+class Block:
+    """Memory that the pool lends out again and again."""
+
+    __slots__ = ("handle", "size", "free")
+
+    def __init__(self, handle: Any, size: int, free: list[Block]):
+        self.handle, self.size, self.free = handle, size, free
+
+
+class DeviceBuffer:
+    """Bytes on a device; what runtime.buffers.Buffer is on the host, but an array of its values is a copy of them."""
+
+    __slots__ = ("pool", "handle", "offset", "nbytes", "owner", "__weakref__")
+    exports = 0     # arrays that show its memory: there are none
+
+    def __init__(self, pool: DevicePool, handle: Any, offset: int, nbytes: int, owner: Any):
+        self.pool, self.handle, self.offset, self.nbytes, self.owner = pool, handle, offset, nbytes, owner
+
+    @property
+    def address(self) -> tuple[int, int]:
+        """What tells the memory of two buffers apart."""
+        return id(self.handle), self.offset
+
+    def part(self, offset: int, nbytes: int) -> DeviceBuffer:
+        """Some of its bytes. They keep the whole alive."""
+        if offset < 0 or offset + nbytes > self.nbytes:
+            raise ValueError(f"{nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
+        return DeviceBuffer(self.pool, self.handle, self.offset + offset, nbytes, self)
+
+    def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
+        """The values as a read-only array on the host. Waits for the device."""
+        array = np.empty(tuple(shape), dtype)
+        if offset < 0 or offset + array.nbytes > self.nbytes:
+            raise ValueError(f"{array.nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
+        if array.nbytes:
+            self.pool.queue.read(self.handle, self.offset + offset, array.view(np.uint8) if array.ndim else array)
+        array.flags.writeable = False
+        return array
+
+    def fill(self, array: np.ndarray) -> None:
+        """Write the values of an array, from the start."""
+        if array.nbytes > self.nbytes:
+            raise ValueError(f"{array.nbytes} bytes do not fit a buffer of {self.nbytes} bytes")
+        if array.nbytes:
+            self.pool.queue.write(self.handle, self.offset, np.ascontiguousarray(array))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.nbytes} bytes>"
+
+
+class PooledBuffer(DeviceBuffer):
+    """A buffer whose block goes back to the pool when Python lets go of it."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        # The garbage collector may call this inside any allocation of this thread: it must not take a lock.
+        self.pool.in_use -= self.nbytes
+        self.owner.free.append(self.owner)
+
+
+class DevicePool:
+    """Blocks of a device's memory by size class.
+
+    in_use, high_water  bytes lent out, and the most that they have been
+    """
+
+    def __init__(self, queue: Queue):
+        self.queue = queue
+        self.in_use = self.high_water = 0
+        self._free: dict[int, list[Block]] = {}
+        self._lock = threading.Lock()
+
+    def allocate(self, nbytes: int) -> PooledBuffer:
+        """A buffer of nbytes, with anything in it. Raises OutOfMemory."""
+        size = size_class(nbytes)
+        free = self._free.setdefault(size, [])
+        try:
+            block = free.pop()
+        except IndexError:
+            block = Block(self._fresh(size), size, free)
+        self.in_use += nbytes
+        self.high_water = max(self.high_water, self.in_use)
+        return PooledBuffer(self, block.handle, 0, nbytes, block)
+
+    def _fresh(self, size: int) -> Any:
+        with self._lock:
+            try:
+                return self.queue.allocate(size)
+            except MemoryError:
+                for free in list(self._free.values()):  # sizes of the past make room for those of today
+                    free.clear()
+            try:
+                return self.queue.allocate(size)
+            except MemoryError as error:
+                raise OutOfMemory(f"the device does not give {size:,} bytes: {error}",
+                                  fix="let go of tensors that are no longer needed, or compute in smaller parts"
+                                  ) from None  # fmt: skip
+
+    def copy(self, source: DeviceBuffer, target: DeviceBuffer) -> None:
+        """All bytes of a buffer, unless it is the other."""
+        if source is not target and target.nbytes:
+            self.queue.copy(source.handle, source.offset, target.handle, target.offset, target.nbytes)
+
+
+class DeviceExecutable:
+    """One program. `run` may be called from several threads at once: all that a run changes is its own."""
+
+    direct = None   # no way around `run`
+
+    def __init__(self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool):
+        check(program)
+        self.program, self.pool = program, pool
+        self._layout = layout = Layout(program)
+        self._code = _Code(program, kernels, pool, layout)
+        self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
+        self._aliases = [program.slots[slot].alias for slot in layout.outputs]
+        self._reports = any(kernel.reports for kernel in program.all_kernels)
+        self._fault = pool.allocate(4 * max(len(program.steps), 1))
+        self._pid = os.getpid()
+
+    def run(self, inputs: Sequence[Any], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Any]:
+        """See runtime.backend.Executable."""
+        if os.getpid() != self._pid:
+            raise BackendError("the process was forked after it used this device, and a child cannot use it",
+                               fix="start the child with multiprocessing's spawn method")  # fmt: skip
+        for buffer, slot in zip(inputs, self.program.inputs, strict=True):
+            if buffer.nbytes < self.program.slots[slot].nbytes:
+                raise ValueError(f"an input of {self.program.slots[slot].nbytes} bytes is needed, not {buffer!r}")
+        if len(params) < self._layout.params:
+            raise ValueError(f"the program takes {self._layout.params} parameters, not {len(params)}")
+        outside = [*inputs, *self._outputs(inputs, donate)]
+        arena = self.pool.allocate(self.program.arena) if self.program.arena else None
+        fault = self._fault
+        if self._reports:
+            fault = self.pool.allocate(self._fault.nbytes)
+            fault.fill(np.zeros(fault.nbytes, np.uint8))
+        counters.launches += self.program.launches
+        self._code.run(outside, arena, params, fault)
+        if self._reports:
+            self._raise_faults(fault)
+        return [outside[position] for position in self._layout.results]
+
+    def _outputs(self, inputs: Sequence[Any], donate: Sequence[int]) -> list[Any]:
+        """Outputs where those that are aliases of donated inputs take over the buffers of these."""
+        given = {self.program.inputs[position]: inputs[position] for position in donate}
+        for position in donate:
+            if sum(other.address == inputs[position].address for other in inputs) > 1:
+                raise BufferError(f"input {position} cannot be donated: it is an input twice")
+        outputs = []
+        for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
+            taken = given.get(alias)
+            outputs.append(taken if isinstance(taken, PooledBuffer) else self.pool.allocate(nbytes))
+        return outputs
+
+    def _raise_faults(self, fault: DeviceBuffer) -> None:
+        found = fault.view(np.int32, (fault.nbytes // 4,))
+        for step in np.flatnonzero(found)[:1]:
+            label = self.program.labels[step] if step < len(self.program.labels) else ""
+            raise IndexFault(int(step), CHECKS - int(found[step]), label)
+
+
+class _Code:
+    """The steps of a program, ready to be enqueued. `step`: the number for reports, where this is a loop's body."""
+
+    def __init__(
+        self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, layout: Layout,
+        step: int | None = None,
+    ):  # fmt: skip
+        self._layout = layout
+        self._steps: list[Callable] = []
+        for number, s in enumerate(program.steps):
+            place = number if step is None else step
+            if isinstance(s, Launch):
+                kernel = kernels[program.kernels[s.kernel]]
+                self._steps += [_Run(kernel, m, s.scratch, place, pool).run for m in s.members if m.chunks]
+            elif isinstance(s, Copy):
+                self._steps.append(_Copied(s, pool).run)
+            elif isinstance(s, Library):
+                self._steps.append(_OnHost(s, number).run)
+            else:
+                self._steps.append(_Turns(s, place, kernels, pool).run)
+
+    def run(self, outside: Sequence[DeviceBuffer], arena: DeviceBuffer | None, params: Sequence[int],
+            fault: DeviceBuffer) -> None:  # fmt: skip
+        layout = self._layout
+
+        def at(slot: int) -> DeviceBuffer:
+            return layout.buffer(slot, outside, arena)
+        for step in self._steps:
+            step(at, params, fault)
+
+
+class _Run:
+    """One member of a launch: its words are [offsets of buffers, arguments, number of the step]."""
+
+    def __init__(self, kernel: Any, member: Any, shared: int, step: int, pool: DevicePool):
+        self._kernel, self._member, self._shared, self._queue = kernel, member, shared, pool.queue
+        self._words = np.array([*[0] * len(member.slots), *member.args, step], np.int64)
+
+    def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
+        member, words = self._member, self._words.copy()
+        buffers = [at(slot) for slot in member.slots]
+        count = len(buffers)
+        words[:count] = [buffer.offset for buffer in buffers]
+        for word, number in member.params:
+            words[count + word] = params[number]
+        self._queue.launch(self._kernel, member.chunks, self._shared, [b.handle for b in buffers], words, fault.handle)
+
+
+class _Copied:
+    def __init__(self, step: Copy, pool: DevicePool):
+        self._step, self._queue = step, pool.queue
+
+    def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
+        source, target, nbytes = at(self._step.source), at(self._step.target), self._step.nbytes
+        if nbytes and (source.handle, source.offset) != (target.handle, target.offset):
+            self._queue.copy(source.handle, source.offset, target.handle, target.offset, nbytes)
+
+
+class _OnHost:
+    """A library routine, which runs on the host: its operands are copied there, its results back."""
+
+    def __init__(self, step: Library, number: int):
+        self._segment = LibrarySegment(step, number)
+
+    def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
+        segment = self._segment
+        inputs = [at(operand.slot).view(dtype, operand.shape) for operand, dtype in segment.inputs]
+        outputs = [np.empty(operand.shape, dtype) for operand, dtype in segment.outputs]
+        segment.routine(inputs, outputs, **segment.attrs)
+        for (operand, _), array in zip(segment.outputs, outputs, strict=True):
+            at(operand.slot).fill(array)
+
+
+class _Turns:
+    """A loop or branch, whose turns the host counts."""
+
+    def __init__(self, step: Loop | Branch, number: int, kernels: Mapping[KernelSource, Any], pool: DevicePool):
+        codes = [_Code(inside, kernels, pool, Layout(inside), number) for inside in bodies(step)]
+        self._segment = ControlSegment(step, number, codes, pool.allocate, pool.copy)
+
+    def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
+        self._segment.run_at(at, params, fault)

@@ -1,0 +1,211 @@
+"""The OpenCL backend: pyopencl's platforms and one in-order queue.
+
+Compiled kernels are kept on disk by the drivers themselves. (To ask PoCL for a binary makes it compile the kernel anew
+for groups of every size, which takes ten times as long.)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import BackendError, CompileError
+from graphc.ir.program import KernelSource, Program
+from graphc.runtime import cache
+from graphc.runtime.counters import counters
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool
+
+INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
+GROUP = 256  # work items of a group, as the dialect has them
+
+
+class OpenClBackend:
+    """Kernels on the best OpenCL device, GPUs before others."""
+
+    name = "opencl"
+    dialect = "opencl"
+    kind = "gpu"
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._kernels: dict[KernelSource, Any] = {}
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+
+    @property
+    def rank(self) -> int | None:
+        """A GPU is chosen before the CPU. Where none can be, nothing is imported to find that out."""
+        if importlib.util.find_spec("pyopencl") is None or not _may_have_gpu():
+            return None
+        return 30 if self.is_available() is None and self._is_gpu(self._device) else None
+
+    # ----------------------------------------------------------------------------------------------------- the device
+
+    def is_available(self) -> str | None:
+        if importlib.util.find_spec("pyopencl") is None:
+            return f"pyopencl is not installed; {INSTALL}"
+        try:
+            return None if self._device is not None else f"pyopencl finds no OpenCL device; {INSTALL}"
+        except ImportError as error:
+            return f"pyopencl cannot be imported: {error}"
+
+    @cached_property
+    def _device(self) -> Any:
+        """The device of the fastest kind whose groups are large enough; None if there is none."""
+        import pyopencl as cl
+
+        try:
+            found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+        except cl.Error:  # no platform at all
+            return None
+        if os.environ.get("PYOPENCL_CTX"):  # pyopencl's own way to choose
+            return cl.create_some_context(interactive=False).devices[0]
+        fitting = [d for d in found if d.max_work_group_size >= GROUP and d.available and d.compiler_available]
+        return max(fitting, key=lambda d: ("simulator" not in d.name.lower(), self._is_gpu(d)), default=None)
+
+    @staticmethod
+    def _is_gpu(device: Any) -> bool:
+        import pyopencl as cl
+
+        return bool(device.type & cl.device_type.GPU)
+
+    @cached_property
+    def _queue(self) -> _Queue:
+        if self._device is None:
+            raise BackendError("there is no OpenCL device", op="GRAPHC_BACKEND", fix=INSTALL)
+        return _Queue(self._device)
+
+    @cached_property
+    def _pool(self) -> DevicePool:
+        return DevicePool(self._queue)
+
+    def warm_up(self) -> None:
+        """Nothing: the driver's compiler needs no preparation."""
+
+    def describe(self) -> dict[str, str]:
+        d = self._device
+        return {
+            "device": d.name.strip(),
+            "platform": f"{d.platform.name.strip()}, {d.platform.version.strip()}",
+            "driver": d.driver_version,
+            "compute units": str(d.max_compute_units),
+            "memory": f"{d.global_mem_size:,} bytes, {d.local_mem_size:,} shared by a group",
+            "float64": "yes" if "cl_khr_fp64" in d.extensions else "no",
+            "options": " ".join(self._queue.options),
+            "cache": "the driver's own",
+        }
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        return self._pool.allocate(nbytes)
+
+    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
+        buffer = self._pool.allocate(array.nbytes)
+        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
+        return buffer
+
+    # ------------------------------------------------------------------------------------------------------ compiling
+
+    def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
+        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._kernels]
+        with self._lock:
+            for kernel in missing:
+                if kernel not in self._kernels:
+                    self._kernels[kernel] = self._build(kernel)
+        counters.kernel_hits += len(kernels)
+        return [self._kernels[kernel] for kernel in kernels]
+
+    def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
+        return ["in memory" if kernel in self._kernels else "not compiled" for kernel in kernels]
+
+    def _build(self, kernel: KernelSource) -> Any:
+        counters.compiles += 1
+        counters.kernel_misses += 1
+        counters.kernel_hits -= 1
+        start = time.perf_counter()
+        found = self._queue.build(kernel)
+        counters.compile_seconds += time.perf_counter() - start
+        return found
+
+    def load(self, program: Program) -> DeviceExecutable:
+        kernels = program.all_kernels
+        return DeviceExecutable(program, dict(zip(kernels, self.compile(kernels), strict=True)), self._pool)
+
+
+class _Queue:
+    """One device's context and queue; see runtime.device.Queue."""
+
+    def __init__(self, device: Any):
+        import pyopencl as cl
+
+        self.cl, self.device = cl, device
+        self.context = cl.Context([device])
+        self.queue = cl.CommandQueue(self.context, device)
+        self.options = ["-cl-std=CL1.2"]
+        if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+            self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self._lock = threading.Lock()  # arguments belong to a kernel until it is enqueued
+
+    def build(self, kernel: KernelSource) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what compilers remark on kernels that they accept
+                program = self.cl.Program(self.context, kernel.text).build(options=self.options, cache_dir=False)
+        except self.cl.Error as error:
+            source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
+            raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {_first_error(error)}",
+                               fix=f"the source lies in {source}") from None  # fmt: skip
+        return self.cl.Kernel(program, kernel.entry)
+
+    # -------------------------------------------------------------------------------------------------- runtime.device
+
+    def allocate(self, nbytes: int) -> Any:
+        try:
+            return self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, nbytes)
+        except self.cl.MemoryError as error:
+            raise MemoryError(str(error)) from None
+        except self.cl.RuntimeError as error:   # more than one buffer may have
+            raise MemoryError(str(error)) from None
+
+    def write(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        self.cl.enqueue_copy(self.queue, handle, array, dst_offset=offset, is_blocking=True)
+
+    def read(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        self.cl.enqueue_copy(self.queue, array, handle, src_offset=offset, is_blocking=True)
+
+    def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
+        self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
+                             dst_offset=target_offset)  # fmt: skip
+
+    def launch(
+        self, kernel: Any, groups: int, shared: int, handles: Sequence[Any], words: np.ndarray, fault: Any
+    ) -> None:
+        with self._lock:
+            for number, handle in enumerate(handles):
+                kernel.set_arg(number, handle)
+            kernel.set_arg(len(handles), words)
+            kernel.set_arg(len(handles) + 1, fault)
+            if shared:
+                kernel.set_arg(len(handles) + 2, self.cl.LocalMemory(shared))
+            self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * GROUP,), (GROUP,))
+
+
+def _first_error(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return next((line.strip() for line in lines if "error" in line.lower()), lines[0] if lines else repr(error))
+
+
+def _may_have_gpu() -> bool:
+    """Whether the system shows a GPU at all; one that is no Linux may."""
+    return os.name != "posix" or not Path("/dev").is_dir() or any(
+        Path("/dev", name).exists() for name in ("dri", "kfd", "nvidia0", "nvidiactl", "dxg"))
