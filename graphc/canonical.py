@@ -49,7 +49,7 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
     order: list[Node] = []
     parts: dict[Node, Node] = {}
     device = None
-    traced = PARAM in [root.op for root in roots]
+    traced = False
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
@@ -87,7 +87,12 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
         for src in node.srcs:
             k = known(src)
             if k is None:
-                if src.op is CONST and not src.attrs[1]:
+                if src.value is not None:
+                    number[src] = k = len(entries)
+                    order.append(src)
+                    entries.append((BUFFER, src.dtype, src.shape))
+                    leaves.append(src)
+                elif src.op is CONST and not src.attrs[1]:
                     scalars, k = True, -1
                 elif src.op is PARAM:
                     scalars, traced, k = True, True, -1
@@ -101,6 +106,8 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
             continue
         if scalars:
             _number_scalars(node, ids, params)
+        elif node.op is PARAM:
+            traced = True
         number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))

@@ -211,6 +211,8 @@ def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -
 
 def computed(nodes: Sequence[Node]) -> list[Node]:
     """What has to be computed. A constant has its value in itself, and is shared by all who use it: it stays one."""
+    if len(nodes) == 1:     # as below, without its dictionary
+        return [] if nodes[0].value is not None or nodes[0].op is CONST else [nodes[0]]
     return [n for n in dict.fromkeys(nodes) if n.value is None and n.op is not CONST]
 
 
