@@ -68,6 +68,17 @@ def test_transposed_operands(dtype: str):
     check(array(19, 30, dtype=dtype) @ b.T)
 
 
+@pytest.mark.parametrize("m, k, n", [(1, 4700, 19), (5, 4700, 19), (110, 530, 70), (17, 1030, 1060)])
+def test_more_than_is_packed_at_once(m: int, k: int, n: int):
+    """Of small integers, so that the sums are exact in any order, and known without the interpreter."""
+    a, b = rng.integers(-8, 9, (m, k)).astype(np.float32), rng.integers(-8, 9, (k, n)).astype(np.float32)
+    wanted = a @ b
+    for left in (gc.asarray(a), gc.asarray(a.T.copy()).T):
+        for right in (gc.asarray(b), gc.asarray(b.T.copy()).T):
+            assert len(templates(left @ right)) == 1
+            assert np.array_equal((left @ right).numpy(), wanted)
+
+
 def test_strided_and_reversed_operands():
     a, b = array(20, 60), array(60, 40)
     check(a[::2, ::3] @ b[:20, ::-1])

@@ -14,7 +14,7 @@ CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
-TURNED = 32                 # columns whose chains run side by side in a product with few rows
+SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
 SQUARE = 64                 # elements on each side of what is turned at a time
 PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
 PANEL = 1 << 18             # bytes of b that are packed at a time, if all of a is: half of a small L2 cache
@@ -26,18 +26,20 @@ def gemv(model, s: Template) -> dict:
     """The model of a gemv Template."""
     m, n, k = (s.span(name) for name in "mnk")
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
-    nests = {operand.name: _packing(model, s, operand, swept=operand.name == "b") for operand in s.operands}
+    span = min(SPAN, _rounded(k.size, SQUARE))
+    row = model.spell.arg(span + SPARE)
+    nests = {operand.name: _packing(model, s, operand, row, swept=operand.name == "b") for operand in s.operands}
     names = ["vectors", "fma"] + (["square"] if any(nest["turn"] for nest in nests.values()) else [])
     names += ["turn"] if nests["a"]["turn"] else []
-    for name in (*names, "dots" if nests["b"]["turn"] else "sweep"):
+    for name in (*names, *(("dots",) if nests["b"]["turn"] else ("keep", "sweep"))):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     width = _rounded(n.length, 2 * WIDEST // size)
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(_rounded(m.size, SQUARE) * (CHUNK + SPARE))
-    return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
-            "depth": DEPTH, "columns": TURNED, "length": " * ".join(model.spell.extent(a) for a in k.axes),
+    nests["a"]["offset"] = scratch(_rounded(m.size, WIDEST // size) * (span + SPARE))
+    return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
+            "span": SPAN, "depth": DEPTH, "length": " * ".join(model.spell.extent(a) for a in k.axes),
             "m": part(model, m), "n": part(model, n),
             "parts": scratch(m.size * width), "sums": scratch(m.size * width),
             "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)), **nests, "epilogue": _epilogue(model, s)}
@@ -56,7 +58,7 @@ def gemm(model, s: Template) -> dict:
         columns = min(width, (model.kernel.panel or PANEL) // (CHUNK * size) // panel * panel)
     for name in ("vectors", "fma", "keep", "tile"):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
-    nests = {operand.name: _packing(model, s, operand) for operand in s.operands}
+    nests = {operand.name: _packing(model, s, operand, str(CHUNK + SPARE)) for operand in s.operands}
     turns = any(nest["turn"] for nest in nests.values())
     for name in ("square", "turn") if turns else ():
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
@@ -67,7 +69,7 @@ def gemm(model, s: Template) -> dict:
     nests["a"]["offset"] = scratch(_rounded(rows, SQUARE) * (CHUNK + SPARE))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
-            "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "row": CHUNK + SPARE, "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
             "epilogue": _epilogue(model, s)}
@@ -85,7 +87,7 @@ def part(model, span: Span) -> dict:
             "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
 
 
-def _packing(model, s: Template, operand: Operand, swept: bool = False) -> dict:
+def _packing(model, s: Template, operand: Operand, row: str, swept: bool = False) -> dict:
     """Fill rows of a along k, or panels of b along n (`swept`: a few rows of b). Where memory is contiguous the other
     way, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
     outer = next(name for name in operand.spans if name != "k")
@@ -93,14 +95,14 @@ def _packing(model, s: Template, operand: Operand, swept: bool = False) -> dict:
     first, last = ("m_from", "m_to") if outer == "m" else ("n_left", "n_right")
     if turn:
         nest = Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
-        row, column = ("k", "m") if outer == "m" else ("n", "k")
-        nest.target = lambda at: f"turned[({at[row]} - {row}_part) * {SQUARE} + {at[column]} - {column}_part]"
+        down, along = ("k", "m") if outer == "m" else ("n", "k")
+        nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
     elif swept:
         nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")})
         nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
     elif outer == "m":
         nest = Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
-        nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {CHUNK + SPARE} + {at['k']} - k_from]"
+        nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     else:
         nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
         nest.target = lambda at: (f"b_panels[(n_panel - n_left) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "

@@ -30,7 +30,7 @@ ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at m
 LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
 FEW_ROWS = 16               # up to so many it is not worth packing b
-STRIPE = 1024               # columns of a product with few rows that are added up together
+STRIPE = 2048               # columns of a product with few rows that are added up together
 SMALL = 1 << 20             # multiply-adds that a chunk should have
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
@@ -193,14 +193,15 @@ class Contraction:
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         few = m <= FEW_ROWS
-        rows, columns = (m, _columns(n, stacks, m * k)) if few else _block(m, n, stacks, *most)
+        a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
+        streams = innermost_axis(b.body) in self.spaces["n"]
+        rows, columns = (m, _columns(n, stacks, m * k, streams)) if few else _block(m, n, stacks, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             "gemv" if few else "gemm", self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", self.spaces["k"])),
-            (self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)),
-            self._epilogue("m", "n", renumber))
+            (a, b), self._epilogue("m", "n", renumber))
 
     def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:
         stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
@@ -236,6 +237,11 @@ def nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
     return body
 
 
+def innermost_axis(body: tuple) -> Axis:
+    (loop,) = (x for x in body if type(x) is Loop)
+    return innermost_axis(loop.body) if any(type(x) is Loop for x in loop.body) else loop.axis
+
+
 def _contiguous(value: Node, axis: Axis) -> int:
     """How many loads of an expression are contiguous along an axis."""
     count, seen, stack = 0, set(), [value]
@@ -265,9 +271,10 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
     return min(((_rounded(-(-m // i), 12), _rounded(-(-n // j), 32)) for i, j in grids), key=time)
 
 
-def _columns(n: int, stacks: int, work: int) -> int:
-    """How many columns an iteration takes of a product with few rows: enough for all threads to have several."""
-    wanted = -(-n * stacks // (8 * settings.num_threads))
+def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
+    """How many columns an iteration takes of a product with few rows: enough for all threads to have several, or one
+    with rows of b as long as can be if these are contiguous (`streams`)."""
+    wanted = -(-n * stacks // ((1 if streams else 8) * settings.num_threads))
     return min(max(_rounded(wanted, 64), 64, min(SMALL // max(work, 1) // 64 * 64, n)), STRIPE)
 
 
