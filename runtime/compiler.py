@@ -20,12 +20,13 @@ from graphc.errors import NoCompilerError
 from graphc.runtime import cache
 
 REQUIRED = ("-O3", "-fPIC", "-shared")
-# Strict IEEE arithmetic is at stake in these: a compiler that does not take them is not used. Without the last, cexpf of
-# a constant would be computed by the compiler, and have other bits than the library's.
+# Strict IEEE arithmetic is at stake in these: a compiler that does not take them is not used. Without the last it would
+# compute cexpf of a constant itself, and get other bits than the library.
 STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-fno-builtin")
 # Speed only: left out one by one where the compiler does not know them (-mprefer-vector-width is for x86, and not
-# every C library has libmvec).
-OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-lmvec", "-lm")
+# every C library has libmvec). The two passes that are switched off are a fifth of GCC's time, and gain nothing.
+OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-gcse", "-fno-loop-unroll-and-jam",
+            "-lmvec", "-lm")
 NATIVE_FLAGS = ("-O1", "-fPIC", "-shared", "-pthread")  # the thread pool gains nothing from -O3, and builds faster
 
 ABI = "1"  # of the kernels' entry points and of the native library; part of every key

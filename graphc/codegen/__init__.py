@@ -48,9 +48,11 @@ class Rendered:
 def environment():
     """The one template environment. A name that a template misses is an error."""
     import jinja2
-    return jinja2.Environment(loader=jinja2.PackageLoader("graphc.codegen_templates", "."), trim_blocks=True,
-                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
-                              auto_reload=False, optimized=False)
+
+    from graphc.codegen.loader import Loader, bytecode_cache
+    return jinja2.Environment(loader=Loader(), bytecode_cache=bytecode_cache(), trim_blocks=True, lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined, keep_trailing_newline=True, auto_reload=False,
+                              optimized=False)
 
 
 def prepare(dialect: str) -> None:

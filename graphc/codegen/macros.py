@@ -18,7 +18,7 @@ class MacroFile:
     """The macros of one template file, by name."""
 
     def __init__(self, environment, path: str):
-        self._environment = environment
+        self._environment, self._path = environment, path
         text, _, _ = environment.loader.get_source(environment, path)
         self._texts = {m[1]: m[0] for m in _MACRO.finditer(text)}
         self._constants = {m[1]: m[0] for m in _CONSTANT.finditer(_MACRO.sub("", text))}
@@ -30,11 +30,15 @@ class MacroFile:
 
     def __getitem__(self, name: str) -> Callable:
         if name not in self._compiled:
-            text = self._texts[name]
-            needed = [line for constant, line in self._constants.items() if re.search(rf"\b{constant}\b", text)]
-            template = self._environment.from_string("\n".join([*needed, text]), self._globals)
+            template = self._environment.get_template(f"{self._path}#{name}", globals=self._globals)
             self._compiled[name] = getattr(template.module, name)
         return self._compiled[name]
+
+    def text(self, name: str) -> str:
+        """A template of one macro, with the constants that it names."""
+        text = self._texts[name]
+        needed = [line for constant, line in self._constants.items() if re.search(rf"\b{constant}\b", text)]
+        return "\n".join([*needed, text])
 
     def _call(self, name: str, *arguments) -> str:
         return self[name](*arguments)

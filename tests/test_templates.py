@@ -1,0 +1,55 @@
+"""The template environment: single macros of a file, and compiled templates that are kept."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from graphc import codegen
+from graphc.codegen import loader
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The folder of compiled templates, a new one."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(loader, "_folder", lambda: tmp_path)
+    return tmp_path / "__pycache__"
+
+
+def fresh():
+    return codegen.environment.__wrapped__()
+
+
+def text(environment) -> str:
+    return str(environment.get_template("c/helpers.c.j2#signbit").module.signbit("float", "uint32_t", "f"))
+
+
+def test_a_macro_is_compiled_once_for_all_processes(kept, monkeypatch):
+    first = text(fresh())
+    assert len(list(kept.iterdir())) == 1
+    monkeypatch.setattr("jinja2.Environment._generate", lambda *_: pytest.fail("it was compiled again"))
+    assert text(fresh()) == first and "gc_signbit_float" in first
+
+
+def test_a_damaged_or_outdated_one_is_compiled_again(kept):
+    first = text(fresh())
+    (file,) = kept.iterdir()
+    whole = file.read_bytes()
+    for damage in (b"", whole[:-20], whole[:8] + bytes(len(whole) - 8)):
+        file.write_bytes(damage)
+        assert text(fresh()) == first
+
+
+def test_nothing_is_kept_where_that_is_forbidden_or_impossible(kept, monkeypatch):
+    kept.write_bytes(b"no folder")
+    assert loader.bytecode_cache() is None
+    kept.unlink()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert loader.bytecode_cache() is None and text(fresh())
+    assert not kept.exists()
+
+
+def test_a_macro_that_is_not_there():
+    with pytest.raises(KeyError, match="nonsense"):
+        fresh().get_template("c/helpers.c.j2#nonsense")
