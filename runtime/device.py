@@ -41,9 +41,13 @@ class Queue(Protocol):
         """Bytes from place to place on the device."""
 
     def launch(
-        self, kernel: Any, groups: int, shared: int, handles: Sequence[Any], words: np.ndarray, fault: Any
-    ) -> None:
-        """Run so many groups of a kernel. shared: bytes of shared memory for each, 0 if the kernel takes none."""
+        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
+        fault: DeviceBuffer,
+    ) -> None:  # fmt: skip
+        """Run so many groups of a kernel. shared: bytes of shared memory for each, 0 if the kernel takes none.
+
+        words  begin with a place for the offset of each buffer, which is the queue's to fill, and are its own
+        """
 
 
 class Block:
@@ -104,7 +108,7 @@ class PooledBuffer(DeviceBuffer):
     def __del__(self) -> None:
         # The garbage collector may call this inside any allocation of this thread: it must not take a lock.
         self.pool.in_use -= self.nbytes
-        self.owner.free.append(self.owner)
+        self.pool.give_back(self.owner)
 
 
 class DevicePool:
@@ -130,6 +134,10 @@ class DevicePool:
         self.in_use += nbytes
         self.high_water = max(self.high_water, self.in_use)
         return PooledBuffer(self, block.handle, 0, nbytes, block)
+
+    def give_back(self, block: Block) -> None:
+        """Called when Python lets go of a buffer. Takes no lock."""
+        block.free.append(block)
 
     def _fresh(self, size: int) -> Any:
         with self._lock:
@@ -250,10 +258,9 @@ class _Run:
         member, words = self._member, self._words.copy()
         buffers = [at(slot) for slot in member.slots]
         count = len(buffers)
-        words[:count] = [buffer.offset for buffer in buffers]
         for word, number in member.params:
             words[count + word] = params[number]
-        self._queue.launch(self._kernel, member.chunks, self._shared, [b.handle for b in buffers], words, fault.handle)
+        self._queue.launch(self._kernel, member.chunks, self._shared, buffers, words, fault)
 
 
 class _Copied:
@@ -262,7 +269,7 @@ class _Copied:
 
     def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
         source, target, nbytes = at(self._step.source), at(self._step.target), self._step.nbytes
-        if nbytes and (source.handle, source.offset) != (target.handle, target.offset):
+        if nbytes and source.address != target.address:
             self._queue.copy(source.handle, source.offset, target.handle, target.offset, nbytes)
 
 

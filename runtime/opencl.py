@@ -188,15 +188,18 @@ class _Queue:
                              dst_offset=target_offset)  # fmt: skip
 
     def launch(
-        self, kernel: Any, groups: int, shared: int, handles: Sequence[Any], words: np.ndarray, fault: Any
-    ) -> None:
+        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
+        fault: DeviceBuffer,
+    ) -> None:  # fmt: skip
+        count = len(buffers)
+        words[:count] = [buffer.offset for buffer in buffers]
         with self._lock:
-            for number, handle in enumerate(handles):
-                kernel.set_arg(number, handle)
-            kernel.set_arg(len(handles), words)
-            kernel.set_arg(len(handles) + 1, fault)
+            for number, buffer in enumerate(buffers):
+                kernel.set_arg(number, buffer.handle)
+            kernel.set_arg(count, words)
+            kernel.set_arg(count + 1, fault.handle)
             if shared:
-                kernel.set_arg(len(handles) + 2, self.cl.LocalMemory(shared))
+                kernel.set_arg(count + 2, self.cl.LocalMemory(shared))
             self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * GROUP,), (GROUP,))
 
 

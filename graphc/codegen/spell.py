@@ -35,6 +35,7 @@ class Dialect:
     ops: dict[str, str]
     family: str             # whose templates it is written with
     target: Target
+    table: bool = False     # a launch passes one pointer, to a table of addresses and words
 
     def register(self, dtype: DType) -> str:
         """The type in which a value is computed."""
@@ -54,7 +55,7 @@ def dialect(name: str) -> Dialect:
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in both("target").items()})
-    return Dialect(name, both("types"), both("storage"), both("ops"), family, target)
+    return Dialect(name, both("types"), both("storage"), both("ops"), family, target, own.get("table", False))
 
 
 def _table(folder: str) -> dict:

@@ -96,8 +96,12 @@ class Emulator:
                     self._kernels[kernel] = EmulatedKernel(kernel.entry, getattr(library, f"{kernel.entry}_run"), self)
             return [self._kernels[kernel] for kernel in kernels]
 
-    def knows(self, kernel: KernelSource) -> bool:
-        return kernel in self._kernels
+    def state(self, kernel: KernelSource) -> str:
+        """Where a kernel is found: "in memory", "on disk" or "not compiled"."""
+        if kernel in self._kernels:
+            return "in memory"
+        path = _STORE.path(self._job(kernel).key)
+        return "on disk" if path is not None and path.exists() else "not compiled"
 
     def _job(self, kernel: KernelSource) -> Job:
         text = _EXTERN_SHARED.sub(r"EMU_DYNAMIC_SHARED(\1, \2);", kernel.text)

@@ -1,0 +1,386 @@
+"""The backends of NVIDIA's and AMD's GPUs, both through CuPy: its memory pool and streams, its compilers and libraries.
+
+A launch passes one pointer to a table in device memory: the addresses of the buffers, the words of the kernel, and the
+address of the faults. The tables of a program lie in one piece, so that a run is one small upload and launches whose
+arguments never change. From the third run on these are a CUDA graph, which reads what was uploaded last, and so is
+never stale.
+
+HIP is the same where CuPy was built for ROCm, with the device's wavefront as a macro and without graphs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import CompileError
+from graphc.ir.program import Copy, KernelSource, Launch, Library, Program
+from graphc.ir.routines import TABLE
+from graphc.runtime import cache
+from graphc.runtime.counters import counters
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool
+from graphc.runtime.image import Layout
+from graphc.runtime.nvrtc import first_error
+
+GROUP = 256  # threads of a block, as the dialects have them
+DIRECT = 2  # runs of a program before its launches become a graph
+STORE = cache.Store("cubins")
+COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) void gc_copy(const long long *table)
+{
+    const char *source = (const char *)table[0];
+    char *target = (char *)table[1];
+    const long long size = table[2], first = blockIdx.x * 256ll + threadIdx.x, step = gridDim.x * 256ll;
+    const long long words = (table[0] | table[1]) % 16 ? 0 : size / 16;
+    for (long long k = first; k < words; k += step) ((uint4 *)target)[k] = ((const uint4 *)source)[k];
+    for (long long k = words * 16 + first; k < size; k += step) target[k] = source[k];
+}
+""")  # fmt: skip
+COPY_BLOCKS = 1024  # of a large copy
+
+
+class CudaBackend:
+    """Kernels on the current CUDA device of CuPy."""
+
+    name = "cuda"
+    dialect = "cuda"
+    kind = "gpu"
+    best = 10  # where it stands in `auto` on a machine that has such a device
+    hip = False
+    install = "pip install 'graphc[cuda13]', or 'graphc[cuda12]' for an older driver"
+    devices = ("nvidia0", "nvidiactl", "dxg")  # any of these in /dev: there may be a GPU
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._kernels: dict[KernelSource, Any] = {}
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+
+    @property
+    def rank(self) -> int | None:
+        """CuPy takes a second to import: only where the system shows such a GPU."""
+        seen = os.name != "posix" or any(Path("/dev", name).exists() for name in self.devices)
+        return self.best if seen and self.is_available() is None else None
+
+    # ----------------------------------------------------------------------------------------------------- the device
+
+    def is_available(self) -> str | None:
+        if importlib.util.find_spec("cupy") is None:
+            return f"CuPy is not installed; {self.install}"
+        try:
+            import cupy
+        except ImportError as error:
+            return f"CuPy cannot be imported ({str(error).strip().splitlines()[0]}); {self.install}"
+        if cupy.cuda.runtime.is_hip != self.hip:
+            return f"the CuPy that is installed is for {'CUDA' if self.hip else 'ROCm'}; {self.install}"
+        if not cupy.cuda.is_available():
+            return "CuPy finds no GPU: there is none, or its driver is missing or older than CuPy's libraries"
+        return None
+
+    @cached_property
+    def _queue(self) -> CupyQueue:
+        return CupyQueue(self.hip)
+
+    @cached_property
+    def _pool(self) -> CupyPool:
+        return CupyPool(self._queue)
+
+    def warm_up(self) -> None:
+        """Nothing: the compiler is a library."""
+
+    def describe(self) -> dict[str, str]:
+        queue, cupy = self._queue, self._queue.cupy
+        facts = queue.facts
+        return {
+            "device": facts["name"].decode(),
+            "architecture": queue.architecture,
+            "multiprocessors": str(facts["multiProcessorCount"]),
+            "memory": f"{facts['totalGlobalMem']:,} bytes, {facts['sharedMemPerBlock']:,} shared by a block",
+            "warp": str(facts["warpSize"]),
+            "cupy": cupy.__version__,
+            "compiler": f"{'hiprtc' if self.hip else 'NVRTC'} {'.'.join(map(str, cupy.cuda.nvrtc.getVersion()))}",
+            "options": " ".join(queue.options),
+            "cache": str(cache.cache_folder() or "none"),
+        }
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        return self._pool.allocate(nbytes)
+
+    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
+        buffer = self._pool.allocate(array.nbytes)
+        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
+        return buffer
+
+    def from_array(self, array: Any, copy: bool) -> tuple[DeviceBuffer, np.dtype, tuple[int, ...]]:
+        """The memory of an array on this device (CuPy's, or anything with DLPack); shared where its layout permits
+        and no copy is asked for."""
+        with self._queue.stream:
+            cupy = self._queue.cupy
+            own = array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
+            own = own.copy(order="C") if copy else cupy.ascontiguousarray(own)
+        return DeviceBuffer(self._pool, own.data, 0, own.nbytes, own), np.dtype(own.dtype), own.shape
+
+    def to_array(self, buffer: DeviceBuffer, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        """A CuPy array on a buffer's memory, which it keeps alive. Nobody may write to it."""
+        return self._queue.array(buffer, dtype, shape)
+
+    # ------------------------------------------------------------------------------------------------------ compiling
+
+    def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
+        with self._lock:
+            for kernel in kernels:
+                if kernel not in self._kernels:
+                    self._kernels[kernel] = self._load_or_build(kernel)
+        counters.kernel_hits += len(kernels)
+        return [self._kernels[kernel] for kernel in kernels]
+
+    def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
+        states = []
+        for kernel in kernels:
+            path = STORE.path(self._queue.key(kernel))
+            on_disk = path is not None and path.exists()
+            states.append("in memory" if kernel in self._kernels else "on disk" if on_disk else "not compiled")
+        return states
+
+    def _load_or_build(self, kernel: KernelSource) -> Any:
+        key = self._queue.key(kernel)
+        code = STORE.load(key)
+        if code is None:
+            counters.compiles += 1
+            counters.kernel_misses += 1
+            counters.kernel_hits -= 1
+            start = time.perf_counter()
+            code = self._queue.build(kernel)
+            counters.compile_seconds += time.perf_counter() - start
+            STORE.store(key, code)
+        return self._queue.open(kernel, code)
+
+    def load(self, program: Program) -> DeviceExecutable:
+        kernels = program.all_kernels
+        handles = dict(zip(kernels, self.compile(kernels), strict=True))
+        [copy] = self.compile([COPY])
+        counters.kernel_hits -= 1  # nobody's program asked for it
+        return CudaExecutable(program, handles, self._pool, copy)
+
+
+class HipBackend(CudaBackend):
+    """Kernels on the current device of CuPy on ROCm."""
+
+    name = "hip"
+    dialect = "hip"
+    best = 20
+    hip = True
+    install = "pip install 'graphc[rocm]' beside ROCm"
+    devices = ("kfd",)
+
+
+class CupyQueue:
+    """One device and one stream; see runtime.device.Queue. A handle is a pointer into CuPy's memory.
+
+    The stream waits for the default one and that for it, so that CuPy's own work on shared arrays is in order too.
+    """
+
+    def __init__(self, hip: bool):
+        import cupy
+
+        self.cupy, self.hip = cupy, hip
+        self.device = cupy.cuda.runtime.getDevice()
+        self.facts = cupy.cuda.runtime.getDeviceProperties(self.device)
+        self.stream = cupy.cuda.Stream()
+        self.architecture = cupy.cuda.Device(self.device).compute_capability
+        # No contraction: a multiplication and an addition become one operation only where the text says so.
+        own = ("-ffp-contract=off", f"-DGC_WAVE={self.facts['warpSize']}") if hip else ("--fmad=false",)
+        self.options = ("-std=c++17", *own)
+
+    # ------------------------------------------------------------------------------------------------------ compiling
+
+    def key(self, kernel: KernelSource) -> str:
+        facts = ("hip" if self.hip else "cuda", self.architecture, *map(str, self.cupy.cuda.nvrtc.getVersion()))
+        return hashlib.blake2b("\0".join([*facts, *self.options, kernel.text]).encode(), digest_size=20).hexdigest()
+
+    def build(self, kernel: KernelSource) -> bytes:
+        """Machine code for this device. Raises CompileError."""
+        compiler = self.cupy.cuda.compiler
+        try:
+            code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
+        except compiler.CompileException as error:
+            source = cache.keep_source(f"{self.key(kernel)}.cu", kernel.text)
+            raise CompileError(f"{'hiprtc' if self.hip else 'NVRTC'} refuses the kernel {kernel.entry}: "
+                               f"{first_error(error.get_message())}",
+                               fix=f"the source lies in {source}") from None  # fmt: skip
+        return code
+
+    def open(self, kernel: KernelSource, code: bytes) -> Any:
+        path = cache.private_folder() / f"{cache.next_number()}.cubin"  # CuPy knows a module by its path
+        path.write_bytes(code)
+        return self.cupy.RawModule(path=str(path)).get_function(kernel.entry)
+
+    # -------------------------------------------------------------------------------------------------- runtime.device
+
+    def allocate(self, nbytes: int) -> Any:
+        try:
+            with self.stream:  # memory of CuPy's pool belongs to the stream that asked for it
+                return self.cupy.cuda.alloc(nbytes)
+        except self.cupy.cuda.memory.OutOfMemoryError as error:
+            raise MemoryError(str(error)) from None
+
+    def write(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        self._copy(handle.ptr + offset, array.ctypes.data, array.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+        self.stream.synchronize()
+
+    def read(self, handle: Any, offset: int, array: np.ndarray) -> None:
+        self._copy(array.ctypes.data, handle.ptr + offset, array.nbytes, self.cupy.cuda.runtime.memcpyDeviceToHost)
+        self.stream.synchronize()
+
+    def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
+        self._copy(target.ptr + target_offset, source.ptr + source_offset, nbytes,
+                   self.cupy.cuda.runtime.memcpyDeviceToDevice)  # fmt: skip
+
+    def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
+        self.cupy.cuda.runtime.memcpyAsync(target, source, nbytes, kind, self.stream.ptr)
+
+    def launch(
+        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
+        fault: DeviceBuffer,
+    ) -> None:  # fmt: skip
+        """With a table of its own, which goes back to the pool when all is enqueued: the stream keeps the order."""
+        places = [b.handle.ptr + b.offset for b in buffers]
+        words[: len(buffers)] = 0
+        table = np.array([*places, *words.tolist(), fault.handle.ptr + fault.offset], np.int64)
+        memory = self.allocate(table.nbytes)
+        self.upload(memory.ptr, table)
+        self.start(kernel, groups, shared, memory.ptr)
+
+    def upload(self, address: int, table: np.ndarray) -> None:
+        """A few words, which are read before this returns."""
+        self._copy(address, table.ctypes.data, table.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+
+    def start(self, kernel: Any, groups: int, shared: int, table: int) -> None:
+        kernel((groups,), (GROUP,), (np.uint64(table),), shared_mem=shared, stream=self.stream)
+
+    def array(self, buffer: DeviceBuffer, dtype: np.dtype, shape: Sequence[int]) -> Any:
+        cupy = self.cupy
+        memory = cupy.cuda.UnownedMemory(buffer.handle.ptr + buffer.offset, buffer.nbytes, buffer, self.device)
+        return cupy.ndarray(tuple(shape), dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+    # ------------------------------------------------------------------------------------------------ library routines
+
+    def takes(self, step: Library) -> bool:
+        """Whether CuPy has the routine for these operands; bfloat16 is none of its types."""
+        return all(operand.dtype != "bfloat16" for operand in (*step.inputs, *step.outputs))
+
+    def call(self, step: Library, at: Callable[[int], DeviceBuffer]) -> None:
+        """NumPy's functions hand arrays of CuPy on to CuPy: the routine is the one of the table."""
+        from cupyx import errstate
+
+        arguments = dict(step.attrs).get("arguments", ())
+        with self.stream, errstate(linalg="raise"):
+            arrays = [self.array(at(x.slot), np.dtype(x.dtype), x.shape) for x in step.inputs]
+            found = TABLE[step.call].run(arguments, *arrays)
+            for operand, value in zip(step.outputs, found, strict=True):
+                self.array(at(operand.slot), np.dtype(operand.dtype), operand.shape)[...] = value
+
+
+class CupyPool(DevicePool):
+    """Memory of CuPy's pool, to which it goes back at once, so that both share what there is."""
+
+    def give_back(self, block: Any) -> None:
+        """The last reference to the memory goes with the buffer."""
+
+
+class CudaExecutable(DeviceExecutable):
+    """A program of launches and copies is one table and, after some runs, one graph; others go step by step."""
+
+    def __init__(self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, copy: Any):
+        super().__init__(program, kernels, pool)
+        if all(isinstance(step, (Launch, Copy)) for step in program.steps):
+            self._code = _Tables(program, kernels, pool, self._layout, copy)
+
+
+class _Tables:
+    """All launches of a program. Each table is [addresses of buffers, words, address of the faults]."""
+
+    def __init__(
+        self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, layout: Layout, copy: Any
+    ):
+        self._queue: Any = pool.queue
+        self._lock = threading.Lock()  # from the upload to the last launch: tables of two runs must not mix
+        self._graph: Any = None
+        self._runs = 0
+        self._words: list[int] = []
+        self._places: list[tuple[int, int, int]] = []  # word, number of the buffer, offset in it
+        self._scalars: list[tuple[int, int]] = []  # word, parameter
+        self._launches: list[tuple[Any, int, int, int]] = []  # kernel, groups, shared memory, first word
+        self._layout, self._outside = layout, layout.outside
+        for number, step in enumerate(program.steps):
+            if isinstance(step, Copy):
+                if step.nbytes:
+                    blocks = min(-(-step.nbytes // (16 * GROUP)), COPY_BLOCKS)
+                    self._add(copy, blocks, 0, (step.source, step.target), (step.nbytes,), (), None)
+            else:
+                for m in step.members if isinstance(step, Launch) else ():
+                    if m.chunks:
+                        self._add(kernels[program.kernels[step.kernel]], m.chunks, step.scratch, m.slots, m.args,
+                                  m.params, number)  # fmt: skip
+        self._template = np.array(self._words, np.int64)
+        self._table = pool.queue.allocate(max(self._template.nbytes, 8))
+        self._patch = np.array(self._places, np.int64).reshape(-1, 3).T
+
+    def _add(
+        self, kernel: Any, groups: int, shared: int, slots: Sequence[int], args: Sequence[int],
+        params: Sequence[tuple[int, int]], step: int | None,
+    ) -> None:  # fmt: skip
+        """A launch; step: its number for faults, None for a kernel that has none and no words but its arguments."""
+        first, zeros = len(self._words), 0 if step is None else len(slots)
+        self._launches.append((kernel, groups, shared, first))
+        for k, slot in enumerate(slots):
+            outside, offset = self._layout.place(slot)
+            self._places.append((first + k, self._outside if outside is None else outside, offset))
+        words = len(slots) + zeros
+        self._scalars += [(first + words + word, number) for word, number in params]
+        self._words += [0] * words + list(args)
+        if step is not None:
+            self._words += [step, 0]
+            self._places.append((len(self._words) - 1, self._outside + 1, 0))
+
+    def run(
+        self, outside: Sequence[DeviceBuffer], arena: DeviceBuffer | None, params: Sequence[int], fault: DeviceBuffer
+    ) -> None:
+        at, which, offsets = self._patch
+        own = [b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)]
+        table = self._template.copy()
+        table[at] = np.array(own, np.int64)[which] + offsets
+        for word, number in self._scalars:
+            table[word] = params[number]
+        with self._lock, self._queue.stream:
+            self._queue.upload(self._table.ptr, table)
+            if self._graph is not None:
+                self._graph.launch(self._queue.stream)
+                return
+            self._start()
+            self._runs += 1
+            if self._runs == DIRECT and len(self._launches) > 1 and not self._queue.hip:
+                self._capture()
+
+    def _start(self) -> None:
+        for kernel, groups, shared, first in self._launches:
+            self._queue.start(kernel, groups, shared, self._table.ptr + 8 * first)
+
+    def _capture(self) -> None:
+        """The launches as a graph. What is captured does not run."""
+        stream = self._queue.stream
+        stream.begin_capture()
+        try:
+            self._start()
+        finally:
+            self._graph = stream.end_capture()

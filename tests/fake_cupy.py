@@ -1,0 +1,173 @@
+"""A CuPy without a GPU, for tests of runtime/cuda.py: device memory is the host's, kernels are run by the emulator.
+
+It has what runtime/cuda.py uses and no more. tests/test_cuda.py holds the names and signatures against the real one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.machinery
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphc.errors import CompileError
+from graphc.ir.program import KernelSource
+from graphc.runtime.emulator import Emulator
+
+live: dict[int, int] = {}  # address -> size of what is allocated
+log: list[str] = []  # "upload", "launch NAME", "graph": what was enqueued
+
+
+class Memory:
+    def __init__(self, size: int):
+        self.array = np.full(max(size, 1), 0xFF, np.uint8)
+        self.ptr, self.size = self.array.ctypes.data, size
+        live[self.ptr] = size
+
+    def __del__(self) -> None:
+        live.pop(self.ptr, None)
+
+
+class UnownedMemory:
+    def __init__(self, ptr: int, size: int, owner: Any, device_id: int = -1):
+        self.ptr, self.size, self.owner = ptr, size, owner
+
+
+class MemoryPointer:
+    def __init__(self, mem: Any, offset: int):
+        self.mem, self.ptr = mem, mem.ptr + offset
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+class ndarray(np.ndarray):  # noqa: N801
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, memptr: MemoryPointer) -> ndarray:
+        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        raw = (ctypes.c_char * nbytes).from_address(memptr.ptr)
+        found = np.frombuffer(raw, dtype, count=int(np.prod(shape))).reshape(shape).view(cls)
+        found.held = memptr
+        return found
+
+    @property
+    def data(self) -> MemoryPointer:  # type: ignore[override]
+        return MemoryPointer(UnownedMemory(self.ctypes.data, self.nbytes, self), 0)
+
+
+class Graph:
+    def __init__(self, work: list):
+        self.work = work
+
+    def launch(self, stream: Stream) -> None:
+        log.append("graph")
+        for run in self.work:
+            run()
+
+
+class Stream:
+    ptr = 7
+    captured: list | None = None
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        assert self.captured is None
+
+    def begin_capture(self) -> None:
+        self.captured = []
+
+    def end_capture(self) -> Graph:
+        work, self.captured = self.captured, None
+        assert work is not None
+        return Graph(work)
+
+
+class RawModule:
+    hip = False
+
+    def __init__(self, *, path: str):
+        self.text = Path(path).read_text()
+
+    def get_function(self, name: str) -> Any:
+        emulator = Emulator(self.hip, 64 if self.hip else 32)
+        [kernel] = emulator.compile([KernelSource(name, self.text)])
+
+        def call(grid: tuple, block: tuple, args: tuple, *, shared_mem: int = 0, stream: Stream) -> None:
+            [table] = args
+
+            def run() -> None:
+                log.append(f"launch {name}")
+                kernel.launch((*grid, 1, 1), (*block, 1, 1), [], lambda places: [ctypes.c_void_p(int(table))],
+                              shared_mem, ["rising"])  # fmt: skip
+            if stream.captured is None:
+                run()
+            else:
+                stream.captured.append(run)
+        return call
+
+
+class CompileException(Exception):
+    def get_message(self) -> str:
+        return str(self)
+
+
+def compile_using_nvrtc(source: str, options: tuple, arch: Any, filename: str) -> tuple[bytes, None]:
+    entry = filename.removesuffix(".cu")
+    try:
+        Emulator(RawModule.hip, 64 if RawModule.hip else 32).compile([KernelSource(entry, source)])
+    except CompileError as error:
+        raise CompileException(error.message) from None
+    return source.encode(), None
+
+
+def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
+    assert stream == Stream.ptr
+    if kind == 1:
+        log.append("upload")
+    ctypes.memmove(dst, src, size)
+
+
+def alloc(size: int) -> MemoryPointer:
+    if size > 1 << 40:
+        raise OutOfMemoryError("out of memory")
+    return MemoryPointer(Memory(size), 0)
+
+
+@contextlib.contextmanager
+def errstate(*, linalg: str) -> Iterator[None]:
+    assert linalg == "raise"
+    yield
+
+
+def modules(hip: bool = False) -> dict[str, types.ModuleType]:
+    """What to put into sys.modules."""
+    RawModule.hip = hip
+    properties = {"name": b"Fake", "multiProcessorCount": 1, "totalGlobalMem": 1 << 30, "sharedMemPerBlock": 48 << 10,
+                  "warpSize": 64 if hip else 32}  # fmt: skip
+    cupy, cupyx = types.ModuleType("cupy"), types.ModuleType("cupyx")
+    for module in (cupy, cupyx):
+        module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)
+    vars(cupyx).update(errstate=errstate)
+    vars(cupy).update(
+        __version__="fake", ndarray=ndarray, RawModule=RawModule,
+        ascontiguousarray=lambda array: np.ascontiguousarray(array).view(ndarray),
+        from_dlpack=lambda array: np.from_dlpack(array).view(ndarray), cuda=types.SimpleNamespace(
+            is_available=lambda: True, alloc=alloc, Stream=Stream, UnownedMemory=UnownedMemory,
+            MemoryPointer=MemoryPointer, Device=lambda number: types.SimpleNamespace(compute_capability="90"),
+            nvrtc=types.SimpleNamespace(getVersion=lambda: (13, 0)),
+            memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+            compiler=types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc, CompileException=CompileException),
+            runtime=types.SimpleNamespace(
+                is_hip=hip, getDevice=lambda: 0, getDeviceProperties=lambda number: properties,
+                memcpyAsync=memcpyAsync, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3)))
+    return {"cupy": cupy, "cupyx": cupyx}  # fmt: skip

@@ -1,0 +1,193 @@
+"""runtime/cuda.py without a GPU: over a CuPy whose device is the host, which runs kernels by the emulator. What is used
+of CuPy is held against the real one where that is installed; it can be imported without a driver."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import fake_cupy
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import driver
+from graphc.errors import BackendError, CompileError, IndexOutOfRange, NoCompilerError
+from graphc.ir.program import KernelSource
+from graphc.runtime import backend as backends
+from graphc.runtime import cuda, emulator
+
+SOURCE = Path(cuda.__file__).read_text()
+
+
+@pytest.fixture(params=["cuda", "hip"])
+def device(request, monkeypatch):
+    """The backend of that name, the current one, over the stand-in."""
+    try:
+        emulator.find_compiler()
+    except NoCompilerError as error:
+        pytest.skip(error.message)
+    for name, module in fake_cupy.modules(request.param == "hip").items():
+        monkeypatch.setitem(sys.modules, name, module)
+    kind = {"cuda": cuda.CudaBackend, "hip": cuda.HipBackend}[request.param]
+    monkeypatch.setitem(backends._instances, request.param, kind())
+    before = gc.get_backend_name()
+    gc.set_backend(request.param)
+    fake_cupy.log.clear()
+    yield request.param
+    gc.set_backend(before)
+    driver._backends.pop(request.param, None)
+    driver.forget_programs()
+
+
+def launched() -> list[str]:
+    """What was enqueued since the last time: "upload", "launch" or "graph"."""
+    found = [line.split(" ")[0] for line in fake_cupy.log]
+    fake_cupy.log.clear()
+    return found
+
+
+def test_a_program_of_several_kernels(device):
+    x = np.random.default_rng(0).standard_normal((7, 300)).astype(np.float32)
+    t = gc.asarray(x)
+    found = gc.softmax(gc.sum(t * 2, axis=1) + 1)
+    rows = x.sum(1, dtype=np.float64) * 2 + 1
+    expected = np.exp(rows - rows.max()) / np.exp(rows - rows.max()).sum()
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4)
+
+
+def test_replays_of_a_graph_are_fresh(device):
+    """Other inputs, outputs and scalars at each call: what the graph reads is what was uploaded for it."""
+    @gc.jit
+    def step(x, y, scale):
+        rows = gc.sum(x * scale, axis=1)
+        return gc.softmax(rows), gc.max(rows * y)
+
+    rng = np.random.default_rng(1)
+    kept = []
+    for turn in range(6):
+        x, y = rng.standard_normal((5, 40)).astype(np.float32), rng.standard_normal(5).astype(np.float32)
+        fake_cupy.log.clear()
+        soft, most = step(gc.asarray(x), gc.asarray(y), float(turn))
+        gc.realize(soft, most)
+        kept.append((x, y, turn, soft, most))
+        work = launched()
+        assert ("graph" in work) == (device == "cuda" and turn >= cuda.DIRECT), work
+        assert work.count("launch") >= 2
+    for x, y, turn, soft, most in kept:
+        rows = x.sum(1) * turn
+        np.testing.assert_allclose(soft.numpy(), np.exp(rows - rows.max()) / np.exp(rows - rows.max()).sum(), rtol=1e-4)
+        np.testing.assert_allclose(most.numpy(), (rows * y).max(), rtol=1e-4)
+
+
+def test_a_run_is_one_upload(device):
+    x, y = gc.asarray(np.ones((3, 50), np.float32)), gc.asarray(np.ones(3, np.float32))
+    gc.realize(x, y)
+    fake_cupy.log.clear()
+    gc.realize(gc.softmax(gc.sum(x, axis=1)) + y, gc.sum(x * 3, axis=0))
+    work = launched()
+    assert work.count("upload") == 1 and work[0] == "upload" and work.count("launch") >= 2
+
+
+def test_updates_copies_and_library_steps(device):
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    t = gc.asarray(x)
+    kept = t * 1
+    t[1] = 7
+    x[1] = 7
+    assert np.array_equal(t.numpy(), x) and kept.numpy()[1, 0] == 4
+    assert np.array_equal(gc.sort(-t, axis=1).numpy(), np.sort(-x, axis=1))
+    with pytest.raises(np.linalg.LinAlgError):
+        gc.linalg.inv(gc.zeros((2, 2))).numpy()
+    np.testing.assert_allclose(gc.fft.rfft(t).numpy(), np.fft.rfft(x), rtol=1e-5, atol=1e-5)
+
+
+def test_loops_and_branches(device):
+    x = np.arange(12.0).reshape(4, 3)
+    final, sums = gc.scan(lambda total, row: (total + row, total * 2), gc.zeros(3), gc.asarray(x))
+    assert np.array_equal(final.numpy(), x.sum(0))
+    assert np.array_equal(sums.numpy()[:, 0], [0, 0, 6, 18])
+
+
+def test_a_bad_index_and_text_that_does_not_compile(device):
+    with pytest.raises(IndexOutOfRange):
+        gc.take(gc.asarray(np.arange(5.0)), gc.asarray(np.array([1, 9]))).numpy()
+    with pytest.raises(CompileError, match="refuses the kernel broken: .*nowhere"):
+        driver.backend_of(device).compile([KernelSource("broken", 'extern "C" __global__ void broken() { nowhere; }')])
+
+
+def test_memory_goes_back_at_once(device):
+    import gc as collector
+
+    collector.collect()
+    before = sum(fake_cupy.live.values())
+    t = gc.asarray(np.ones(100_000, np.float32))
+    gc.realize(t)
+    assert sum(fake_cupy.live.values()) >= before + 400_000
+    del t
+    assert sum(fake_cupy.live.values()) < before + 400_000
+    with pytest.raises(MemoryError):
+        driver.backend_of(device).allocate(1 << 41)
+
+
+def test_arrays_of_the_device_are_shared(device):
+    backend = driver.backend_of(device)
+    array = fake_cupy.ndarray((4,), np.float32, fake_cupy.alloc(16))
+    array[:] = [1, 2, 3, 4]
+    for copy in (False, True):
+        buffer, dtype, shape = backend.from_array(array, copy)
+        assert (buffer.view(dtype, shape) == [1, 2, 3, 4]).all() and shape == (4,)
+        assert (buffer.handle.ptr == array.data.ptr) is not copy
+        array[:] = 5
+        assert (buffer.view(dtype, shape) == (5 if not copy else [1, 2, 3, 4])).all() or copy
+        array[:] = [1, 2, 3, 4]
+    shown = backend.to_array(buffer, dtype, shape)
+    assert np.array_equal(shown, [1, 2, 3, 4]) and shown.data.ptr == buffer.handle.ptr
+
+
+# ------------------------------------------------------------------------------------------------------ without it
+
+
+def test_what_is_missing_is_said(monkeypatch):
+    backend = cuda.CudaBackend()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert backend.is_available() == f"CuPy is not installed; {backend.install}" and "graphc[cuda13]" in backend.install
+    assert "graphc[rocm]" in cuda.HipBackend().is_available()
+    monkeypatch.undo()
+    for name, module in fake_cupy.modules(hip=True).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    assert cuda.CudaBackend().is_available().startswith("the CuPy that is installed is for ROCm; pip install")
+    sys.modules["cupy"].cuda.is_available = lambda: False
+    assert "CuPy finds no GPU" in cuda.HipBackend().is_available()
+
+
+def test_the_backend_says_so_where_it_is_chosen():
+    if cuda.CudaBackend().is_available() is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(BackendError, match="the backend 'cuda' cannot run here: .*CuPy.*; available: "):
+        backends.get("cuda")
+
+
+def test_the_real_cupy_has_what_is_used():
+    """Names and parameters, in a process of its own: CuPy is imported without a driver."""
+    if importlib.util.find_spec("cupy") is None:
+        pytest.skip("CuPy is not installed")
+    names = set(re.findall(r"\bcupy\.([a-z_.A-Z]+)", SOURCE))
+    names |= {f"cuda.compiler.{name}" for name in re.findall(r"\bcompiler\.(\w+)", SOURCE)}
+    assert {"RawModule", "cuda.alloc", "cuda.runtime.memcpyAsync", "cuda.compiler.CompileException"} <= names
+    script = ("import cupy, cupyx, functools, inspect, sys\n"
+              "for name in sys.argv[1].split():\n"
+              "    functools.reduce(getattr, name.split('.'), cupy)\n"
+              "for name in 'begin_capture end_capture synchronize'.split(): getattr(cupy.cuda.Stream, name)\n"
+              "assert hasattr(cupy.cuda.Graph, 'launch') and cupyx.errstate\n"
+              "print(list(inspect.signature(cupy.cuda.compiler.compile_using_nvrtc).parameters)[:4])\n"
+              "assert 'path (str)' in cupy.RawModule.__doc__\n")
+    done = subprocess.run([sys.executable, "-c", script, " ".join(sorted(names))], capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    parameters = list(inspect.signature(fake_cupy.compile_using_nvrtc).parameters)
+    assert done.stdout.strip() == str(parameters)
