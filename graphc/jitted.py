@@ -15,9 +15,7 @@ import numpy as np
 
 from graphc import driver
 from graphc.api.record import from_numpy
-from graphc.config import settings
 from graphc.errors import JitError
-from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER
@@ -107,7 +105,7 @@ class Jitted:
         if self._plain and not kwargs:
             # Tensors in memory, and numbers. What holds on to a node keeps other threads from writing to its memory in
             # place; they look, under the lock, whether anybody does.
-            key: list = [driver._current, settings.disable, settings.matmul, dt._default_float]
+            key = driver.surroundings()
             handles: list[Tensor] = []
             nodes: list[Node] = []
             numbers: list = []
@@ -299,7 +297,7 @@ class Call:
         self.kinds: list[str] = []
         self.numbers: list = []
         self.donated: list[int] = []
-        key: list = [driver._current, settings.disable, settings.matmul, dt._default_float]
+        key = driver.surroundings()
         for part in parts:
             if isinstance(part.which, str):
                 key.append(part.which)
