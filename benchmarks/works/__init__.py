@@ -49,8 +49,8 @@ def load(name: str) -> ModuleType:
 
 
 def erf(xp: ModuleType):
-    """The erf of a namespace: NumPy has it in SciPy and JAX in jax.scipy."""
+    """The erf of a namespace: NumPy has it in SciPy, JAX in jax.scipy and CuPy in cupyx.scipy."""
     if hasattr(xp, "erf"):
         return xp.erf
-    home = {"numpy": "scipy.special", "jax.numpy": "jax.scipy.special"}[xp.__name__]
+    home = {"numpy": "scipy.special", "jax.numpy": "jax.scipy.special", "cupy": "cupyx.scipy.special"}[xp.__name__]
     return importlib.import_module(home).erf
