@@ -96,8 +96,10 @@ def _of_sources(node: Node, parts: list) -> Sequence:
     if node.op is GET:
         return [(node.attrs[0], _total(node, parts))]
     srcs = [_handle(s) for s in node.srcs]
-    if node.op is ALIAS:    # of two sources the second says where the gradient goes
+    if node.op is ALIAS and not node.attrs:     # of two sources the second says where the gradient goes
         return [None] * (len(srcs) - 1) + [_total(node, parts)]
+    if node.op is ALIAS and len(srcs) == 1:
+        return [_total(node, parts)]
     if isinstance(node.dtype, tuple):
         found = _of_several(node, parts, srcs)
     elif node.op.grad is None:

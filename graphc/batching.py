@@ -249,8 +249,10 @@ def _get(node, srcs, size):
 
 
 def _alias(node, srcs, size):
-    if node.attrs:
+    if node.attrs and len(srcs) == 1:
         return untracked(srcs[0], *node.attrs)
+    if node.attrs:      # the way of its value has gradients too
+        return srcs[0]
     return _new(node, size, _all(node, srcs, size))
 
 

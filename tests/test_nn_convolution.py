@@ -91,3 +91,20 @@ def test_a_convnet_learns():
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_gradient_of_a_convolution_lays_no_windows_out():
+    x, w = normal(2, 3, 9, 8), normal(4, 3, 3, 2)
+    check(lambda x, w: gc.conv2d(x, w, padding=(2, 1), dilation=(2, 1)), x, w)
+    check(lambda x, w: gc.conv1d(x, w, padding="same"), normal(1, 2, 6), normal(3, 2, 4))
+    check(lambda x, w: gc.scan(lambda s, _: (gc.conv1d(s, w, padding=1), None), x, length=2)[0], normal(1, 2, 5),
+          normal(2, 2, 3), second=False)
+    stacked = gc.vmap(gc.grad(lambda w, x: (gc.conv1d(x, w) ** 2).sum()), in_axes=(None, 0))
+    xs, weight = gc.asarray(normal(3, 1, 2, 6)), gc.asarray(normal(2, 2, 3))
+    each = [gc.grad(lambda w, x: (gc.conv1d(x, w) ** 2).sum())(weight, x).numpy() for x in xs]
+    np.testing.assert_allclose(stacked(weight, xs).numpy(), each)
+    with gc.backend("cpu"):
+        x, w = gc.nn.parameter(np.ones((4, 8, 16, 16), np.float32)), gc.nn.parameter(np.ones((8, 8, 3, 3), np.float32))
+        gc.conv2d(x, w, padding=1).sum().backward()
+        plan = gc.plan(x.grad, w.grad)
+    assert plan.peak_bytes < 2 * x.nbytes       # windows are nine times x

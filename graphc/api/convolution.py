@@ -14,9 +14,11 @@ from graphc.api.creation import arange
 from graphc.api.elementwise import maximum, minimum
 from graphc.api.manipulation import flip, pad, permute_dims, reshape, sliding_window_view
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_tensor, cast
-from graphc.errors import ShapeError
+from graphc.api.record import as_tensor, cast, wrap
+from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
+from graphc.ir.node import make
+from graphc.ir.ops import ALIAS
 
 SHORT = 16          # windows of up to so many elements are added in one expression
 
@@ -126,7 +128,32 @@ def _convolution(op: str, n: int, x, weight, bias, stride, padding, dilation, gr
                          f"{channels} channels, the weight takes {weight.shape[1]} in each group", op=op)
     pads = _padding(padding, weight.shape[2:], stride, dilation, op)
     windows = _windows(_padded(x, pads, op), weight.shape[2:], stride, dilation, op)
-    return _finish(op, _weighted(windows, weight, groups), bias, batched)
+    y = _weighted(windows, weight, groups)
+    if prod(stride) == 1 and prod(weight.shape[2:]) > 1 and groups == 1 and x.dtype.kind in "fc":
+        y = _with_its_gradient(y, x, weight, pads, dilation)
+    return _finish(op, y, bias, batched)
+
+
+def _with_its_gradient(y, x, weight, pads, dilation):
+    """The same value, whose gradient for x is a transposed convolution. That of the windows would lie in memory."""
+    if not y.node.tracked:
+        return y
+    attrs = ("convolution", tuple(pads), dilation)
+    return wrap(make(ALIAS, y.dtype, y.shape, (y.node, x.node, weight.node), attrs, device=y.node.device,
+                     site=user_site()))
+
+
+def gradients(g, x, weight, pads, dilation) -> tuple:
+    """Those of a convolution with stride 1 and one group: for its input and its weights."""
+    back = [(d * (k - 1) - a, d * (k - 1) - b)
+            for k, d, (a, b) in zip(weight.shape[2:], dilation, pads, strict=True)]
+    to_x = _turned("convolution", g, weight, back, dilation, 1)
+    n, (batch, out) = g.ndim - 2, g.shape[:2]
+    windows = _windows(_padded(x, pads, "convolution"), weight.shape[2:], (1,) * n, dilation, "convolution")
+    rows = permute_dims(windows, (0, *range(2, 2 + n), 1, *range(2 + n, 2 + 2 * n)))
+    columns = permute_dims(reshape(g, (batch, out, -1)), (1, 0, 2))
+    to_weight = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(weight.shape[1:]))))
+    return to_x, reshape(to_weight, weight.shape)
 
 
 def _finish(op: str, y, bias, batched: bool):
@@ -210,14 +237,20 @@ def _transposed(op: str, n: int, x, weight, bias, stride, padding, output_paddin
                          f"{x.shape[1]} channels, the weight takes {channels}", op=op)
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise ShapeError(f"output_padding {extra} must be less than stride {stride} or dilation {dilation}", op=op)
-    # The weights turned round, with the channels of input and output exchanged in each group.
+    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    pads = [(span - p, span - p + e) for span, p, e in zip(spans, padding, extra, strict=True)]
+    return _finish(op, _turned(op, _spread(x, stride), weight, pads, dilation, groups), bias, batched)
+
+
+def _turned(op: str, x, weight, pads, dilation, groups: int):
+    """x convolved with the weights turned round, the channels of input and output exchanged in each group."""
+    channels, within, *kernel = weight.shape
+    n = len(kernel)
     w = reshape(weight, (groups, channels // groups, within, *kernel))
     w = permute_dims(w, (0, 2, 1, *range(3, 3 + n)))
     w = flip(reshape(w, (groups * within, channels // groups, *kernel)), axis=tuple(range(2, 2 + n)))
-    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    pads = [(span - p, span - p + e) for span, p, e in zip(spans, padding, extra, strict=True)]
-    windows = _windows(_padded(_spread(x, stride), pads, op), tuple(kernel), (1,) * n, dilation, op)
-    return _finish(op, _weighted(windows, w, groups), bias, batched)
+    windows = _windows(_padded(x, pads, op), tuple(kernel), (1,) * n, dilation, op)
+    return _weighted(windows, w, groups)
 
 
 def _spread(x, stride: tuple[int, ...]):

@@ -46,13 +46,14 @@ def substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
         srcs = tuple(new[s] for s in node.srcs) if node.value is None else ()
         if node.value is not None or node.op is BUFFER:
             new[node] = node
-        elif node.op is ALIAS and node.attrs:   # what cuts off a level that is over has nothing to cut off any more
+        elif node.op is ALIAS and node.attrs and len(srcs) == 1:
+            # what cuts off a level that is over has nothing to cut off any more
             new[node] = untracked(*srcs, *node.attrs) if node.attrs == (-1,) else srcs[0]
         elif srcs and srcs == node.srcs:
             new[node] = node
         else:
             new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs)
-            if node.op is ALIAS:
+            if node.op is ALIAS and not node.attrs:
                 new[node].tracked = srcs[-1].tracked
     return [new[root] for root in roots]
 

@@ -304,6 +304,18 @@ def _dot_shared(gc, left, right, source):
     return gc.matmul(left, right).reshape(source.shape)
 
 
+def alias(gc, g, y, value, *srcs):
+    """Of an ALIAS whose attributes name a rule: what `value` was computed from gets its gradients by that rule."""
+    (name, *facts), rules = y.node.attrs, {"convolution": convolution}
+    return (None, *rules[name](gc, g, y, *srcs, *facts))
+
+
+def convolution(gc, g, y, x, weight, pads, dilation):
+    to_x, _ = gc.api.convolution.gradients(g, x, conj(weight), pads, dilation)
+    _, to_weight = gc.api.convolution.gradients(g, conj(x), weight, pads, dilation)
+    return to_x, to_weight
+
+
 def take(gc, g, y, x, index):
     axis, = y.node.attrs
     return gc.zeros_like(x).at[(slice(None),) * axis + (index,)].add(g), None

@@ -175,9 +175,10 @@ CONJ = _unary("conj", np.conj, "gc_conj_{t}({0})", "involution", dtypes="c", gra
 CAST = _row("cast", 1, ELEMENTWISE, None, meaning.cast, "gc_cast", grad=d.cast)
 BITCAST = _row("bitcast", 1, ELEMENTWISE, None, meaning.bitcast, "gc_bitcast")
 # The same values as another node, for gradients: a variable of its own; with attrs (bits,), a value that the gradients
-# of these `tracked` bits do not pass; with a second source, the value of the first whose gradient goes to the second.
+# of these `tracked` bits do not pass; with a second source, the value of the first whose gradient goes to the second;
+# with attrs (rule, ...) and more sources, the value of the first whose gradient goes to the others by that rule.
 # It is no part of a canonical graph: its readers read its first source.
-ALIAS = _row("alias", -1, OTHER, _same, lambda attrs, dtype, shape, x, *_: x)
+ALIAS = _row("alias", -1, OTHER, _same, lambda attrs, dtype, shape, x, *_: x, grad=d.alias)
 # An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it.
 FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.positive), "{0}", grad=lambda gc, g, y, x: (g,))
 # attrs: (n,): wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with the user's line).
