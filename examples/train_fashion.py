@@ -59,9 +59,9 @@ def accuracy(model: nn.Module, images, labels) -> float:
 
 def main(folder: Path, short: bool) -> None:
     images, labels, unseen, answers = fashion_mnist()
-    epochs, least = (1, 0.70) if short else (2, 0.88)
+    epochs, least = (1, 0.60) if short else (2, 0.88)
     if short:
-        images, labels, unseen, answers = images[:6400], labels[:6400], unseen[:1000], answers[:1000]
+        images, labels, unseen, answers = images[:2560], labels[:2560], unseen[:1000], answers[:1000]
     gc.random.seed(SEED)
     model = convnet()
     history, seconds = timed(train, model, images, labels, epochs)

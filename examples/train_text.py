@@ -106,12 +106,12 @@ def main(folder: Path, names: list[str], short: bool) -> None:
     alphabet = sorted(set(text))
     index = np.searchsorted(alphabet, list(text)).astype(np.int64)
     cut = len(index) * 19 // 20
-    seen, unseen = index[:cut], index[cut:][:8 * BATCH * LENGTH]
+    seen, unseen = index[:cut], index[cut:][:(2 if short else 16) * BATCH * LENGTH + 1]
     pairs, checks = loss_of_pairs(seen, unseen, len(alphabet)), {}
     for name in names:
         gc.random.seed(SEED)
         model = {"lstm": Recurrent, "transformer": Transformer}[name](len(alphabet))
-        history, seconds = timed(train, model, seen, 40 if short else 1000)
+        history, seconds = timed(train, model, seen, 25 if short else 1000)
         found = held_out_loss(model, unseen)
         folder.mkdir(parents=True, exist_ok=True)
         history.save_plot(folder / f"text_{name}.png")
