@@ -23,7 +23,7 @@ def folder() -> Path:
 
 
 def fetched(name: str, pattern: str, *command: str) -> Path:
-    """The file of this pattern in the data folder. If it is not there, `command` brings it into the folder it runs in."""
+    """The file of this pattern in the data folder; if it is not there, `command` brings it into an empty folder."""
     place = folder() / name
     found = sorted(place.glob(pattern))
     if not found:
