@@ -39,14 +39,17 @@ history = _History()
 def host_view(node: Node) -> np.ndarray | None:
     """The values of a node as a NumPy view of memory that exists already, or None where that needs a computation.
 
-    Follows reshape, permute, expand and slice down to a realized leaf or a constant. The result shares its memory.
+    Follows reshape, permute, expand and slice down to a realized leaf or a constant. The result shares its memory, or
+    the host's copy of a device's memory; a small part of what is large there is better taken out by the device.
     """
-    path = []
+    path, wanted = [], node.nbytes
     while node.value is None and node.op in _VIEWS:
         path.append(node)
         node = node.srcs[0]
     if node.value is not None:
-        array = node.value.view(node.dtype.numpy, node.shape)
+        array = node.value.array(node.dtype.numpy, node.shape, wanted)
+        if array is None:
+            return None
     elif node.op is CONST:
         array = np.asarray(const_value(node))
     else:

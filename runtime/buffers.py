@@ -50,6 +50,7 @@ class Buffer:
     """
 
     __slots__ = ("address", "nbytes", "owner", "exports", "__weakref__")
+    remote = False  # whether it is the memory of a device, of which NumPy sees copies
 
     def __init__(self, address: int, nbytes: int, owner: Any):
         self.address = address
@@ -79,6 +80,10 @@ class Buffer:
     def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """A read-only array on this memory; it keeps the buffer alive."""
         return self._array(np.dtype(dtype), tuple(shape), offset, True)
+
+    def array(self, dtype: Any, shape: Sequence[int], wanted: int) -> np.ndarray | None:
+        """The view for a user who wants so many bytes of it. None, on a device, if it is not worth copying for that."""
+        return self.view(dtype, shape)
 
     def writable(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
         """An array on this memory for those who fill it: uploads and library calls."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from graphc.runtime.counters import counters
 from graphc.runtime.executable import ControlSegment, LibrarySegment, check
 from graphc.runtime.image import Layout
 
+SMALL = 1 << 16  # bytes that are copied to the host as fast as a kernel is launched
+WORTH = 8  # a part of less than one in so many is taken out on the device
 CHECKS = 64  # a kernel reports this much less the number of the check that failed
 
 
@@ -62,11 +65,13 @@ class Block:
 class DeviceBuffer:
     """Bytes on a device; what runtime.buffers.Buffer is on the host, but an array of its values is a copy of them."""
 
-    __slots__ = ("pool", "handle", "offset", "nbytes", "owner", "__weakref__")
-    exports = 0     # arrays that show its memory: there are none
+    __slots__ = ("pool", "handle", "offset", "nbytes", "owner", "_copy", "__weakref__")
+    exports = 0  # arrays that show its memory: there are none
+    remote = True
 
     def __init__(self, pool: DevicePool, handle: Any, offset: int, nbytes: int, owner: Any):
         self.pool, self.handle, self.offset, self.nbytes, self.owner = pool, handle, offset, nbytes, owner
+        self._copy: weakref.ref[np.ndarray] | None = None   # what a user still holds of its values
 
     @property
     def address(self) -> tuple[int, int]:
@@ -89,8 +94,19 @@ class DeviceBuffer:
         array.flags.writeable = False
         return array
 
+    def array(self, dtype: Any, shape: Sequence[int], wanted: int) -> np.ndarray | None:
+        """See runtime.buffers.Buffer. The copy is made once for as long as somebody holds it."""
+        array = self._copy() if self._copy is not None else None
+        if array is None or array.dtype != dtype:
+            if wanted * WORTH < self.nbytes and self.nbytes > SMALL:
+                return None
+            array = self.view(dtype, shape)
+            self._copy = weakref.ref(array)
+        return array.reshape(tuple(shape))
+
     def fill(self, array: np.ndarray) -> None:
         """Write the values of an array, from the start."""
+        self._copy = None
         if array.nbytes > self.nbytes:
             raise ValueError(f"{array.nbytes} bytes do not fit a buffer of {self.nbytes} bytes")
         if array.nbytes:
@@ -206,6 +222,8 @@ class DeviceExecutable:
         outputs = []
         for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
             taken = given.get(alias)
+            if taken is not None:
+                taken._copy = None      # its values change
             outputs.append(taken if isinstance(taken, PooledBuffer) else self.pool.allocate(nbytes))
         return outputs
 

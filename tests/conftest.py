@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         os.environ.pop("GRAPHC_CACHE_DIR", None)
     _made_cache.clear()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what the backend cannot do: tests/lacking.toml has it all."""
+    table = tomllib.loads((Path(__file__).parent / "lacking.toml").read_text())
+    lacking = table.get(config.getoption("--backend"), {})
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        for key in (name.partition("::")[0], name.partition("[")[0], name):
+            if key in lacking:
+                item.add_marker(pytest.mark.skip(reason=f"{config.getoption('--backend')}: {lacking[key]}"))
+                break
 
 
 @pytest.fixture(scope="session")

@@ -48,8 +48,16 @@ def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None 
         return _from_sequence(obj, dtype, device, copy)
     borrowed = hasattr(obj, "__dlpack__") and not isinstance(obj, np.ndarray)
     # What DLPack lends as read-only may still be written to by its owner: None must copy.
-    return record.from_numpy(record.to_array(obj), dtype=dtype, copy=True if borrowed and copy is None else copy,
-                             device=device)
+    copied = True if borrowed and copy is None else copy
+    return _shared(record.from_numpy(record.to_array(obj), dtype=dtype, copy=copied, device=device), copy)
+
+
+def _shared(tensor: Tensor, copy: bool | None) -> Tensor:
+    """The tensor that was made of somebody's memory, if that is what was asked for."""
+    if copy is False and tensor.node.value.remote:
+        raise ShapeError(f"a copy is needed: {tensor.device} has memory of its own", op="asarray",
+                         fix="leave copy=None")
+    return tensor
 
 
 def _from_tensor(tensor: Tensor, dtype: DType | None, device: str | None, copy: bool | None) -> Tensor:
@@ -110,7 +118,8 @@ def from_dlpack(x, /, *, device: str | None = None, copy: bool | None = None):
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
-    return record.from_numpy(np.from_dlpack(x), copy=copy is not False, device=device, name="from_dlpack")
+    tensor = record.from_numpy(np.from_dlpack(x), copy=copy is not False, device=device, name="from_dlpack")
+    return _shared(tensor, copy)
 
 
 def copy(x, /):

@@ -12,18 +12,20 @@ import json
 from dataclasses import dataclass
 
 from graphc.codegen import Rendered
+from graphc.codegen.gemm_gpu import gemm
 from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_gpu import WORDS, GpuSpeller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store
+from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
+TEMPLATES = {"gemm": gemm}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:
@@ -67,7 +69,8 @@ def _text(environment, model: _Model, entry: str) -> str:
               "params": params, "axes": axes, "body": body, "prologue": prologue, "scratch": model.scratch > 0,
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "words": len(buffers) + len(spell.args) + len(params) + 1, "teams": model.teams_text(),
-              "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()],
+              "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
+              + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
               "chunk": kernel.chunk, "total": total, "group": model.group}
     return _filled(environment, language.name, json.dumps(values))
 
@@ -106,6 +109,11 @@ class _Model:
         if share:
             items = self.group // kernel.chunk
             self.team = _Team(items, "own", kernel.chunk if kernel.tiled else 1)
+        self.shared_sizes: dict[str, tuple[str, int]] = {}      # arrays of templates -> type and elements
+        for template in (s for s in kernel.body if type(s) is Template):
+            self.team = _Team(self.group, "own", 1)
+            for block in (x.block for x in template.spans if x.block is not None):
+                self.spell.as_argument(block)       # one block or many: the same text
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel) or "1"
 
     @property
@@ -116,6 +124,8 @@ class _Model:
         if not self.shares:
             return None
         rows, items = self.kernel.chunk, self.team.items
+        if any(type(s) is Template for s in self.kernel.body):
+            return {"count": items, "what": "a block", "own": "GC_ITEM", "place": "0"}
         if self.kernel.tiled:
             return {"count": items, "what": "a column", "own": f"GC_ITEM / {rows}", "place": f"GC_ITEM % {rows}"}
         return {"count": items, "what": "a row", "own": f"GC_ITEM % {items}", "place": f"GC_ITEM / {items}"}
@@ -172,7 +182,13 @@ class _Model:
         if type(s) is If:
             return {"kind": "branch", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
                     "otherwise": self.statements(s.otherwise, enclosing)}
-        return self.loop(s, enclosing)
+        return self.template(s) if type(s) is Template else self.loop(s, enclosing)
+
+    def template(self, s: Template) -> dict:
+        self.inside = True
+        found = TEMPLATES[s.name](self, s)
+        self.inside = False
+        return found
 
     def local(self, s: Local) -> dict:
         """An array of each row of the group, in shared memory."""

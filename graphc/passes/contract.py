@@ -31,6 +31,8 @@ LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing fo
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
 FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 2048               # columns of a product with few rows that are added up together
+LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
+MANY_BLOCKS = 128           # that keep a large device busy
 SMALL = 1 << 20             # multiply-adds that a chunk should have
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
@@ -60,7 +62,7 @@ class Contraction:
     reader_type = Reader
 
     def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]], choices: Choices):
-        self.group, self.factors, self.choices = group, factors, choices
+        self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.node = group.anchors[0]
         self.result = f"{self.node.op.name}0"
         own = set(group.outputs)
@@ -192,13 +194,17 @@ class Contraction:
         m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
-        few = m <= FEW_ROWS
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
         streams = innermost_axis(b.body) in self.spaces["n"]
-        rows, columns = (m, _columns(n, stacks, m * k, streams)) if few else _block(m, n, stacks, *most)
+        if self.schedule.target.group:
+            name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
+        elif m <= FEW_ROWS:
+            name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams)
+        else:
+            name, rows, columns = "gemm", *_block(m, n, stacks, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
-            "gemv" if few else "gemm", self.result, self.node.dtype.accumulator,
+            name, self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", self.spaces["k"])),
             (a, b), self._epilogue("m", "n", renumber))
@@ -212,7 +218,7 @@ class Contraction:
         """The parallel axes, and how many of their iterations make a chunk."""
         m, n, k = (template.span(s) for s in "mnk")
         stacks = prod(a.extent for a in self.spaces["b"])
-        chunk = _chunk(stacks, m.block.extent * n.block.extent, m.size * n.size * k.size)
+        chunk = 1 if self.schedule.target.group else _chunk(stacks, m.block.extent * n.block.extent, m.size * n.size * k.size)
         return (*(a for a in self.spaces["b"] if a.extent != 1), n.block, m.block), chunk
 
     def finish(self, name: str) -> tuple[Kernel, tuple[Node, ...]]:
@@ -269,6 +275,12 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + PACKING_A * rows + PACKING_B * columns)
     return min(((_rounded(-(-m // i), 12), _rounded(-(-n // j), 32)) for i, j in grids), key=time)
+
+
+def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
+    """The rows and columns of a group's block: more rows where that still leaves work for all groups."""
+    large = stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) >= MANY_BLOCKS
+    return (LARGE_BLOCK if large else SMALL_BLOCK), SMALL_BLOCK
 
 
 def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
