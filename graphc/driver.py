@@ -34,7 +34,7 @@ from graphc.runtime.counters import Counters
 from graphc.runtime.counters import counters as _counters
 
 if TYPE_CHECKING:
-    from graphc.build import Planned
+    from graphc.build import Built, Planned
 
 # What a leaf without a buffer says of itself in its attrs; one of gc.spec says nothing.
 TRACED = ("traced",)            # it stands for what a call of a jitted function brings
@@ -42,6 +42,7 @@ GIVEN_AWAY = ("given away",)    # a donated tensor after the call
 PROGRAMS = 4096             # programs kept in memory; the least recently used goes first
 
 observers: list[Callable] = []      # called with the Plan of every schedule that is realized for the first time
+shown_dialect: str | None = None    # in which observers see the kernels; None: that of the backend which runs them
 
 
 @dataclass(eq=False, slots=True)
@@ -334,11 +335,20 @@ def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
     if program is None or tune:
         program_cache.store(name, replace(built.program, tuned=tune))
     if shown:
-        from graphc.report import make_plan
-        plan = make_plan(built, backend)
-        for observer in (*observers, debug.show_plan) if settings.debug > 1 else observers:
-            observer(plan)
+        _show(graph, backend, built)
     return built.program
+
+
+def _show(graph: canonical.Graph, backend: Backend, built: Built) -> None:
+    """Tell the observers of a schedule."""
+    from graphc import debug
+    from graphc.build import build
+    from graphc.report import make_plan
+    if shown_dialect not in (None, backend.dialect):
+        built = build(graph, shown_dialect)
+    plan = make_plan(built, backend)
+    for observer in (*observers, debug.show_plan) if settings.debug > 1 else observers:
+        observer(plan)
 
 
 def _with_site(graph: canonical.Graph, error: Exception) -> Exception:

@@ -70,7 +70,10 @@ class OpenClBackend:
         except cl.Error:  # no platform at all
             return None
         if os.environ.get("PYOPENCL_CTX"):  # pyopencl's own way to choose
-            return cl.create_some_context(interactive=False).devices[0]
+            try:
+                return cl.create_some_context(interactive=False).devices[0]
+            except (RuntimeError, cl.Error):
+                return None
         fitting = [d for d in found if d.max_work_group_size >= GROUP and d.available and d.compiler_available]
         return max(fitting, key=lambda d: ("simulator" not in d.name.lower(), self._is_gpu(d)), default=None)
 

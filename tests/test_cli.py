@@ -258,3 +258,13 @@ def test_the_examples_run_as_scripts(tmp_path):
     done = subprocess.run([sys.executable, ROOT / "examples" / "kmeans_digits.py", tmp_path], cwd=tmp_path,
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dialect, mark", [("cuda", "__global__"), ("hip", "GC_WAVE"), ("opencl", "__kernel")])
+def test_the_kernels_of_a_device_that_is_absent(script, dialect, mark, backend, monkeypatch):
+    if backend == "reference":
+        pytest.skip("the reference runs no kernels")
+    monkeypatch.setenv("PYOPENCL_CTX", "none such")
+    done = graphc("dump-kernels", script, "--backend", dialect, cwd=script.parent)
+    assert done.returncode == 0, done.stderr
+    assert mark in done.stdout and "GC_KERNEL void map" in done.stdout

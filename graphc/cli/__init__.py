@@ -101,6 +101,8 @@ DUMP_EXAMPLES = """examples:
   graphc dump-kernels script.py -- --size 100         what follows -- is handed to the script
   graphc dump-kernels script.py --out kernels         one file per kernel in the folder kernels/
   graphc dump-kernels script.py --format json         for programs: a list of objects
+  graphc dump-kernels script.py --backend cuda        those of another backend, with or without such a device
+  graphc dump-kernels script.py --backend hip --check and what the compilers that are here say of them
   graphc dump-kernels mypackage.model:step            a function without arguments; what it returns is realized
 """
 EXPLAIN_EXAMPLES = """examples:
@@ -153,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("dump-kernels", _dump_kernels, "run a program and show the kernels it needed", DUMP_EXAMPLES)
     sub.add_argument("--out", metavar="DIR", help="write one file per kernel into DIR")
     sub.add_argument("--format", choices=("source", "json"), default="source", help="source with a header, or JSON")
+    sub.add_argument("--check", action="store_true", help="let the compilers that are here take every kernel")
     _target(sub)
 
     sub = command("explain", _explain, "run a program and tell what fused and what did not", EXPLAIN_EXAMPLES)

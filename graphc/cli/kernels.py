@@ -25,16 +25,36 @@ def dump_kernels(options: argparse.Namespace) -> int:
     """Show every kernel that a program needed, in order, or write each to a file."""
     if options.out:
         _check_writable(Path(options.out))  # before the program runs, which may take long
-    found = collect(options.target, options.arguments, options.backend)
+    found = collect(options.target, options.arguments, options.backend, absent=True)
     kernels = [kernel for plan in found.plans for kernel in plan.kernels]
     if options.out:
-        _write(Path(options.out), kernels, options.format)
+        _write(Path(options.out), kernels, options.format, options.backend)
     elif options.format == "json":
         print(json.dumps([as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)], indent=2))
     else:
         _show(kernels)
     _say_if_none(found)
-    return found.status
+    return _check(found.plans, options.backend) or found.status if options.check else found.status
+
+
+def _check(plans: list[Any], name: str | None) -> int:
+    """Let the compilers that are here take each kernel, and say which did; 1 if one refuses a kernel."""
+    import graphc as gc
+    from graphc.errors import NoCompilerError
+    from graphc.runtime import checkers
+
+    dialect = {"cpu": "c"}.get(name or gc.get_backend_name(), name or gc.get_backend_name())
+    refused = False
+    for kernel in dict.fromkeys(kernel for plan in plans for kernel in plan.program.all_kernels):
+        try:
+            findings = checkers.check(kernel, dialect)
+        except NoCompilerError as error:
+            raise UsageError(f"--check: {error.message}; {error.fix}") from None
+        for finding in findings:
+            facts = ", ".join(f"{value} {what}" for what, value in finding.facts.items())
+            print(f"{kernel.entry}: {finding.compiler}: {finding.error or facts or 'accepted'}", file=sys.stderr)
+            refused = refused or finding.error is not None
+    return int(refused)
 
 
 def header(number: int, kernel: Any) -> str:
@@ -95,7 +115,7 @@ def _check_writable(folder: Path) -> None:
         raise UsageError(f"--out {folder}: {error.strerror or error}") from None
 
 
-def _write(folder: Path, kernels: list[Any], form: str) -> None:
+def _write(folder: Path, kernels: list[Any], form: str, backend: str | None) -> None:
     import graphc as gc
 
     if form == "json":
@@ -103,7 +123,7 @@ def _write(folder: Path, kernels: list[Any], form: str) -> None:
         (folder / "kernels.json").write_text(json.dumps(objects, indent=2) + "\n")
         print(f"{len(kernels)} kernels in {folder / 'kernels.json'}")
         return
-    extension = EXTENSIONS.get(gc.get_backend_name(), ".txt")
+    extension = EXTENSIONS.get(backend or gc.get_backend_name(), ".txt")
     for number, kernel in enumerate(kernels, 1):
         file = folder / f"{number:03}_{kernel.name}{extension}"
         file.write_text(f"{header(number, kernel)}\n{kernel.source.rstrip()}\n")

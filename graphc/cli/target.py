@@ -23,15 +23,20 @@ class Collected(NamedTuple):
     status: int  # 0, or 1 if the program failed after them
 
 
-def collect(target: str, arguments: list[str], backend: str | None, repeat: int = 1) -> Collected:
+def collect(
+    target: str, arguments: list[str], backend: str | None, repeat: int = 1, absent: bool = False
+) -> Collected:
     """The plans of a script or of MODULE:FUNC, run so many times. What the program prints goes to stderr: stdout is for
-    the kernels."""
+    the kernels. absent: the program may run on another backend where this one cannot."""
     from graphc import driver
 
     if not _is_function(target):
         _check_file(target)
     plans: list[Any] = []
-    use_backend(backend)
+    shown = _dialect_of_absent(backend) if absent else None
+    if shown is None:
+        use_backend(backend)
+    driver.shown_dialect = shown
     driver.observers.append(plans.append)
     try:
         with contextlib.redirect_stdout(sys.stderr), _as_main(target, arguments):
@@ -48,6 +53,7 @@ def collect(target: str, arguments: list[str], backend: str | None, repeat: int 
         return Collected(plans, 1)
     finally:
         driver.observers.remove(plans.append)
+        driver.shown_dialect = None
 
 
 def use_backend(name: str | None) -> None:
@@ -60,6 +66,20 @@ def use_backend(name: str | None) -> None:
         except BackendError as error:
             raise UsageError(f"--backend {name}: {error.message}") from None
         os.environ["GRAPHC_BACKEND"] = name
+
+
+def _dialect_of_absent(name: str | None) -> str | None:
+    """The dialect of a backend that cannot run here: its kernels can be written all the same."""
+    from graphc.codegen import is_dialect
+    from graphc.runtime import backend as backends
+
+    if name is None or not is_dialect(name):
+        return None
+    try:
+        backends.get(name)
+    except BackendError:
+        return name
+    return None
 
 
 def _check_file(target: str) -> None:

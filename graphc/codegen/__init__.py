@@ -66,6 +66,12 @@ def target_of(dialect: str) -> Target:
     return language(dialect).target
 
 
+def is_dialect(name: str) -> bool:
+    """Whether kernels can be written in a dialect of this name, with or without a backend that runs them."""
+    from graphc.codegen.spell import dialect_names
+    return name in dialect_names()
+
+
 def _loops(dialect: str):
     import importlib
 

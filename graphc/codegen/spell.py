@@ -58,6 +58,14 @@ def dialect(name: str) -> Dialect:
     return Dialect(name, both("types"), both("storage"), both("ops"), family, target, own.get("table", False))
 
 
+@functools.cache
+def dialect_names() -> frozenset[str]:
+    """The dialects; a folder that only others build on is none."""
+    folders = [f for f in resources.files("graphc.codegen_templates").iterdir() if (f / "dialect.toml").is_file()]
+    families = {_table(f.name).get("family") for f in folders}
+    return frozenset(f.name for f in folders) - families
+
+
 def _table(folder: str) -> dict:
     return tomllib.loads((resources.files("graphc.codegen_templates") / folder / "dialect.toml").read_text())
 

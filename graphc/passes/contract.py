@@ -218,7 +218,8 @@ class Contraction:
         """The parallel axes, and how many of their iterations make a chunk."""
         m, n, k = (template.span(s) for s in "mnk")
         stacks = prod(a.extent for a in self.spaces["b"])
-        chunk = 1 if self.schedule.target.group else _chunk(stacks, m.block.extent * n.block.extent, m.size * n.size * k.size)
+        blocks, work = m.block.extent * n.block.extent, m.size * n.size * k.size
+        chunk = 1 if self.schedule.target.group else _chunk(stacks, blocks, work)
         return (*(a for a in self.spaces["b"] if a.extent != 1), n.block, m.block), chunk
 
     def finish(self, name: str) -> tuple[Kernel, tuple[Node, ...]]:
