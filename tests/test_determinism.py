@@ -1,4 +1,4 @@
-"""The kernels of a program are the same text in every process: else its caches would miss for no reason."""
+"""The same kernels in every process, else its caches would miss for no reason; the same bits in every run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+import numpy as np
+
+import graphc as gc
+from graphc import nn
+from graphc.config import settings
 
 HERE = Path(__file__).parent
 SCRIPT = """
@@ -34,3 +40,46 @@ def test_kernels_do_not_depend_on_hashes_or_addresses():
     assert len(first) == 150
     for a, b in zip(first, second, strict=True):
         assert a == b
+
+
+class Letters(nn.Module):
+    """A bit of everything that training has: a convolution, normalisation, a scan, dropout."""
+
+    def __init__(self):
+        self.convolution, self.norm = nn.Conv1d(6, 16, 3, padding=1), nn.BatchNorm(16)
+        self.lstm, self.drop, self.out = nn.LSTM(16, 32, batch_first=True), nn.Dropout(0.2), nn.Linear(32, 5)
+
+    def forward(self, x):
+        x = gc.relu(self.norm(self.convolution(x))).swapaxes(1, 2)
+        return self.out(self.drop(self.lstm(x)[0].mean(1)))
+
+
+def trained(threads: int, jitted: bool) -> tuple[list[str], bytes]:
+    """The losses of a seeded run, as bits, and the weights after it."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(96, 6, 32)).astype(np.float32), rng.integers(0, 5, 96)
+    with settings.override(num_threads=threads):
+        gc.random.seed(7)
+        model = Letters()
+        optimizer = gc.optim.AdamW(model.parameters(), lr=1e-2)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = nn.cross_entropy(model(x), y)
+            loss.backward()
+            gc.optim.clip_grad_norm(model.parameters(), 1.0)
+            optimizer.step()
+            return loss.detach()
+
+        history = gc.data.fit(model, gc.data.DataLoader(data, 32, shuffle=True, seed=1), optimizer, None, 4,
+                              step=gc.jit(step) if jitted else step, progress=False)
+        return [loss.hex() for loss in history.steps], b"".join(p.numpy().tobytes() for p in model.parameters())
+
+
+def test_a_seeded_training_run_has_the_same_bits_whatever_the_threads():
+    first, weights = trained(1, jitted=True)
+    assert len(first) == 12 and float.fromhex(first[-1]) < float.fromhex(first[0])
+    for threads, jitted in ((2, True), (1, True), (2, True), (2, False)):
+        losses, after = trained(threads, jitted)
+        assert losses == first, (threads, jitted)
+        assert after == weights, (threads, jitted)
