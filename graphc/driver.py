@@ -125,6 +125,19 @@ def from_numpy(array: np.ndarray, device: str, copy: bool) -> Buffer:
     return buffer
 
 
+def from_device(array, dlpack: int, copy: bool) -> tuple[str, Buffer, np.dtype, tuple[int, ...]]:
+    """An array in a device's memory: (backend, memory, dtype, shape). It is shared where copy=False."""
+    backend = backends.sharing(dlpack)
+    _backends[backend.name] = backend
+    return (backend.name, *backend.from_array(array, copy))
+
+
+def lender(device: str | None) -> Backend | None:
+    """The backend of a device if it gives its memory to other libraries as it is; None for the host's."""
+    backend = backend_of(device)
+    return backend if getattr(backend, "dlpack", None) is not None else None
+
+
 def counters() -> Counters:
     """What the process has done so far. The difference of two is a Counters too."""
     return _counters.snapshot()

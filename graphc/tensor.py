@@ -324,7 +324,15 @@ class Tensor:
         return graphc
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A DLPack capsule that shares the (read-only) values, or a copy of them."""
+        """A DLPack capsule that shares the (read-only) values, or a copy of them: in the device's memory where that can
+        be shared and dl_device does not ask for the host, (1, 0)."""
+        from graphc import driver
+        lender = driver.lender(self.node.device)
+        if lender is not None and dl_device != (1, 0):
+            driver.realize((self.node,), "__dlpack__")
+            if self.node.value is not None:     # a constant has none
+                return lender.lend(self.node.value, self.node.dtype.numpy, self.shape, bool(copy), stream=stream,
+                                   max_version=max_version)
         array = self.numpy()
         if copy or max_version is None or max_version[0] < 1:
             # Before DLPack 1.0 a capsule could not say that it is read-only, and NumPy refuses to make one.
@@ -332,7 +340,9 @@ class Tensor:
         return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # kDLCPU: the capsule is always made from host memory
+        from graphc import driver
+        lender = None if self.node.op is CONST else driver.lender(self.node.device)
+        return (1, 0) if lender is None else lender.dlpack_device
 
     def __reduce__(self):
         return _from_pickle, (np.array(self.numpy()), self.dtype)

@@ -59,6 +59,9 @@ class Backend(Protocol):
     rank     where it stands in `auto`, the least first: 10 CUDA, 20 HIP, 30 GPU through OpenCL, 50 CPU, 90 reference;
              None if it has to be named
     kind     "cpu" or "gpu"
+
+    One whose memory other libraries share by DLPack also has dlpack, DLPack's number of such devices; dlpack_device,
+    the pair of it and the device's number; from_array and lend, which take and give arrays there (runtime/cuda.py).
     """
 
     name: str
@@ -225,6 +228,19 @@ def select(chain: str | None = None) -> list[Backend]:
     if not chosen:
         raise errors[0]
     return chosen
+
+
+def sharing(dlpack: int) -> Backend:
+    """The backend that shares arrays on devices of this kind of DLPack. Raises BackendError if there is none."""
+    for name in registered():
+        try:
+            backend = _instance(name)
+        except ImportError:
+            continue
+        if getattr(backend, "dlpack", None) == dlpack:
+            return get(name)
+    raise BackendError(f"no backend takes arrays on a device of DLPack's kind {dlpack}; {_listing()}", op="from_dlpack",
+                       fix="copy the array to the host first")  # fmt: skip
 
 
 def status() -> dict[str, str | None]:

@@ -57,6 +57,7 @@ class CudaBackend:
     hip = False
     install = "pip install 'graphc[cuda13]', or 'graphc[cuda12]' for an older driver"
     devices = ("nvidia0", "nvidiactl", "dxg")  # any of these in /dev: there may be a GPU
+    dlpack = 2  # DLPack's number of such devices
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -130,9 +131,15 @@ class CudaBackend:
             own = own.copy(order="C") if copy else cupy.ascontiguousarray(own)
         return DeviceBuffer(self._pool, own.data, 0, own.nbytes, own), np.dtype(own.dtype), own.shape
 
-    def to_array(self, buffer: DeviceBuffer, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
-        """A CuPy array on a buffer's memory, which it keeps alive. Nobody may write to it."""
-        return self._queue.array(buffer, dtype, shape)
+    def lend(self, buffer: DeviceBuffer, dtype: np.dtype, shape: tuple[int, ...], copy: bool, **options: Any) -> Any:
+        """A DLPack capsule on a buffer's memory, which it keeps alive, or on a copy. options: stream, max_version."""
+        with self._queue.stream:  # whoever takes it waits for this one
+            array = self._queue.array(buffer, dtype, shape)
+            return (array.copy() if copy else array).__dlpack__(**options)
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        return self.dlpack, self._queue.device
 
     # ------------------------------------------------------------------------------------------------------ compiling
 
@@ -182,6 +189,7 @@ class HipBackend(CudaBackend):
     hip = True
     install = "pip install 'graphc[rocm]' beside ROCm"
     devices = ("kfd",)
+    dlpack = 10
 
 
 class CupyQueue:

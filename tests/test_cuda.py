@@ -145,8 +145,59 @@ def test_arrays_of_the_device_are_shared(device):
         array[:] = 5
         assert (buffer.view(dtype, shape) == (5 if not copy else [1, 2, 3, 4])).all() or copy
         array[:] = [1, 2, 3, 4]
-    shown = backend.to_array(buffer, dtype, shape)
-    assert np.array_equal(shown, [1, 2, 3, 4]) and shown.data.ptr == buffer.handle.ptr
+
+
+class Abroad:
+    """Somebody's array in the device's memory."""
+
+    def __init__(self, array: np.ndarray, device: str):
+        self.array, self.kind = array, {"cuda": 2, "hip": 10}[device]
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+
+def test_tensors_of_arrays_of_the_device(device, monkeypatch):
+    array = fake_cupy.ndarray((2, 3), np.float32, fake_cupy.alloc(24))
+    array[:] = 1
+    for make in (gc.asarray, gc.from_dlpack):
+        shared, copied = make(Abroad(array, device), copy=False), make(Abroad(array, device))
+        assert shared.device == device and shared.node.value.handle.ptr == array.data.ptr
+        array[:] = 2
+        assert (shared.numpy() == 2).all() and (copied.numpy() == 1).all()
+        assert ((shared + copied) * 2).numpy().tolist() == [[6] * 3] * 2
+        array[:] = 1
+    assert gc.asarray(Abroad(array, device), dtype=gc.int32).dtype is gc.int32
+    with pytest.raises(BackendError, match="DLPack's kind 7"):
+        foreign = Abroad(array, device)
+        foreign.kind = 7
+        gc.from_dlpack(foreign)
+
+
+def test_tensors_are_lent(device):
+    t = gc.asarray(np.arange(6, dtype=np.float32).reshape(2, 3)) * 2
+    assert t.__dlpack_device__() == ({"cuda": 2, "hip": 10}[device], 0)
+    for copy in (False, True):
+        taken = np.from_dlpack(Lent(t, copy))
+        assert np.array_equal(taken, np.arange(6).reshape(2, 3) * 2)
+        assert (taken.ctypes.data == t.node.value.handle.ptr) is not copy
+    assert np.array_equal(np.from_dlpack(Lent(t, False, (1, 0))), t.numpy())
+
+
+class Lent:
+    """A tensor to NumPy, which takes what says that it lies on the host; the stand-in's device memory does."""
+
+    def __init__(self, tensor, copy: bool, device: tuple[int, int] | None = None):
+        self.tensor, self.copy, self.device = tensor, copy, device
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(copy=self.copy, dl_device=self.device)
 
 
 # ------------------------------------------------------------------------------------------------------ without it

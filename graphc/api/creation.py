@@ -46,6 +46,9 @@ def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None 
         return _from_number(obj, dtype, copy)
     if isinstance(obj, (list, tuple)):
         return _from_sequence(obj, dtype, device, copy)
+    lying_there = record.from_device(obj, dtype, copy, device, "asarray")
+    if lying_there is not None:
+        return lying_there
     borrowed = hasattr(obj, "__dlpack__") and not isinstance(obj, np.ndarray)
     # What DLPack lends as read-only may still be written to by its owner: None must copy.
     copied = True if borrowed and copy is None else copy
@@ -113,11 +116,16 @@ def array(obj, /, dtype=None, *, copy: bool | None = True, device: str | None = 
 def from_dlpack(x, /, *, device: str | None = None, copy: bool | None = None):
     """A tensor from any object with `__dlpack__`. Copied unless copy=False, since its owner may write to it.
 
+    An array in the memory of a GPU, such as CuPy's or torch's, becomes a tensor on that device.
+
     >>> gc.from_dlpack(np.arange(3)).tolist()
     [0, 1, 2]
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
+    lying_there = record.from_device(x, None, copy, device, "from_dlpack")
+    if lying_there is not None:
+        return lying_there
     tensor = record.from_numpy(np.from_dlpack(x), copy=copy is not False, device=device, name="from_dlpack")
     return _shared(tensor, copy)
 

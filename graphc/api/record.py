@@ -319,6 +319,24 @@ def device_name(device: str) -> str:
     return driver.backend_of(device).name
 
 
+def from_device(x, dtype: DType | None, copy: bool | None, device: str | None, name: str) -> Tensor | None:
+    """A leaf over an array that lies in a device's memory, as DLPack says; None if it lies on the host.
+
+    It is copied, unless copy=False; then its owner must not write to it.
+    """
+    kind = HOST if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack_device__") else int(x.__dlpack_device__()[0])
+    if kind in (HOST, PINNED):
+        return None
+    home, memory, found, shape = driver.from_device(x, kind, copy is not False)
+    own = numpy_dtype(found, name)
+    leaf = wrap(buffer(own, shape, memory, home, user_site(2)))
+    result = leaf if dtype in (None, own) else cast(leaf, dtype)
+    return result if device is None else to_device(result, device)
+
+
+HOST, PINNED = 1, 3     # kinds of devices in DLPack's header
+
+
 def to_device(x: Tensor, device: str) -> Tensor:
     """x on a device: the move is a realized copy through the host."""
     device = device_name(device)
