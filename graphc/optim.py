@@ -168,6 +168,57 @@ class Adagrad(Optimizer):
         return p - lr * g / (gc.sqrt(v) + self.eps), v
 
 
+class GradScaler:
+    """A factor on the loss, so that small gradients do not vanish in float16. Micikevicius et al. (2018).
+
+    `scale` multiplies a loss, `step` divides the gradients again and lets the optimiser step, unless one of them is
+    infinite or NaN: then nothing changes, and the factor becomes `backoff` times what it was. After `interval` steps
+    without that it grows by `growth`. Factor and decision are tensors: nothing is compiled anew; a whole step may be
+    jitted. `scaler.factor` shows the factor, `scaler.skipped` how many steps were left out.
+
+    >>> import graphc as gc
+    >>> w = gc.nn.parameter(gc.asarray([1.0], dtype=gc.float32))
+    >>> optimizer, scaler = gc.optim.SGD([w], lr=0.25), gc.optim.GradScaler(1024.0)
+    >>> scaler.scale((w.astype(gc.float16) * 2).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> w.tolist(), scaler.factor.item()
+    ([0.5], 1024.0)
+    """
+
+    def __init__(self, factor: float = 65536.0, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000):
+        self.factor, self.good, self.skipped = (gc.asarray(x, dtype=gc.float32) for x in (float(factor), 0.0, 0.0))
+        self.growth, self.backoff, self.interval = growth, backoff, interval
+
+    def scale(self, loss):
+        """The loss, in float32, times the factor."""
+        return loss.astype(gc.float32) * self.factor.detach()
+
+    def step(self, optimizer: Optimizer) -> None:
+        """A step of the optimiser with the gradients that the loss has without the factor, if all are finite."""
+        with gc.no_grad():
+            given = [p for p in optimizer.parameters if p.grad is not None]
+            for p in given:
+                p.grad = p.grad.astype(gc.float32) / self.factor
+            finite = gc.all(gc.stack([gc.isfinite(p.grad).all() for p in given])) if given else gc.asarray(True)
+            changing = [*given, *(t for ts in optimizer.state.values() for t in ts), optimizer.count]
+            before = [t.detach() for t in changing]
+            optimizer.step()
+            for t, old in zip(changing, before, strict=True):
+                t.assign(gc.where(finite, t.detach(), old))
+            good = gc.where(finite, self.good + 1, 0.0)
+            self.skipped.assign(gc.where(finite, self.skipped, self.skipped + 1))
+            rate = gc.where(finite, gc.where(good >= self.interval, self.growth, 1.0), self.backoff)
+            self.factor.assign(self.factor * rate.astype(gc.float32))
+            self.good.assign(gc.where(good >= self.interval, 0.0, good))
+
+    def state_dict(self) -> dict:
+        return {name: getattr(self, name).detach() for name in ("factor", "good", "skipped")}
+
+    def load_state_dict(self, state: dict) -> None:
+        for name in ("factor", "good", "skipped"):
+            getattr(self, name).assign(state[name])
+
+
 # ------------------------------------------------------------------------------------------------- gradients, schedules
 
 def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:

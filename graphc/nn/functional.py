@@ -93,9 +93,9 @@ def apply_rope(x, cos, sin, interleaved: bool = False):
     if interleaved:
         pairs = x.reshape(*x.shape[:-1], half, 2)
         a, b = pairs[..., 0], pairs[..., 1]
-        return gc.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+        return gc.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape).astype(x.dtype)
     a, b = x[..., :half], x[..., half:]
-    return gc.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
+    return gc.concat([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
 
 
 # -------------------------------------------------------------------------------------------------------------- losses

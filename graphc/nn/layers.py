@@ -126,7 +126,8 @@ class BatchNorm(Module):
         self.running_var = gc.ones(channels, dtype=gc.float32)
 
     def forward(self, x):
-        axes = tuple(a for a in range(x.ndim) if a != 1)
+        axes, given = tuple(a for a in range(x.ndim) if a != 1), x.dtype
+        x = F._wide(x)
         if self.training:
             mean, var = x.mean(axes), x.var(axes)
             count = x.size // x.shape[1]
@@ -137,7 +138,7 @@ class BatchNorm(Module):
         else:
             mean, var = self.running_mean, self.running_var
         mean, scale, bias = F._per_channel(x, mean, gc.rsqrt(var + self.eps) * self.weight, self.bias)
-        return (x - mean) * scale + bias
+        return ((x - mean) * scale + bias).astype(given)
 
 
 BatchNorm1d = BatchNorm2d = BatchNorm

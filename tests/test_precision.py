@@ -1,0 +1,119 @@
+"""Training in 16 bits, parameters in 32: the same losses within tolerance, and a loss scale that is no recompile."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.errors import DTypeError
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((64, 8)).astype(np.float32)
+Y = (np.sin(X[:, :1]) + X[:, 1:2] * X[:, 2:3]).astype(np.float32)
+
+
+def network():
+    gc.random.seed(1)
+    return gc.nn.Sequential(gc.nn.Linear(8, 32), gc.nn.LayerNorm(32), gc.tanh, gc.nn.Linear(32, 1))
+
+
+def trained(dtype, scaler=None, steps: int = 40) -> list[float]:
+    net = network()
+    model = gc.nn.MixedPrecision(net, dtype)
+    optimizer = gc.optim.Adam(net.parameters(), lr=0.02)
+    x, y = gc.asarray(X), gc.asarray(Y)
+
+    @gc.jit
+    def step():
+        optimizer.zero_grad()
+        loss = gc.nn.mse(model(x), y)
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+        return loss.detach()
+    losses = [float(step()) for _ in range(steps)]
+    assert all(p.dtype is gc.float32 and p.is_variable for p in net.parameters())
+    return losses
+
+
+def test_the_same_losses_in_16_bits():
+    with gc.backend("reference"):       # which rounds as the kernels do, and waits for no compiler
+        exact = trained(gc.float32)
+        assert exact[-1] < 0.3 * exact[0]
+        for losses in (trained(gc.bfloat16), trained(gc.float16, gc.optim.GradScaler(256.0))):
+            np.testing.assert_allclose(losses, exact, rtol=0.05, atol=0.02)
+            assert losses != exact
+
+
+def test_it_computes_in_the_dtype():
+    seen = []
+
+    class Look(gc.nn.Module):
+        def __init__(self):
+            self.inner, self.rows, self.shared = gc.nn.Linear(4, 4), {"a": [gc.nn.parameter(gc.ones(4))]}, None
+            self.shared = self.inner.weight
+
+        def forward(self, x, *, named):
+            assert self.shared is self.inner.weight
+            seen.append((x.dtype, named["t"].dtype, self.inner.weight.dtype, self.rows["a"][0].dtype))
+            if x.shape[0] == 1:
+                raise RuntimeError("in the middle")
+            return {"y": self.inner(x) * self.rows["a"][0], "n": gc.arange(3), "text": "as it is"}
+    look = Look()
+    weight, row = look.inner.weight, look.rows["a"][0]
+    half = gc.nn.MixedPrecision(look, "float16")
+    found = half(gc.ones((2, 4), dtype=gc.float32), named={"t": gc.ones(3), "k": 5})
+    assert seen == [(gc.float16,) * 4] and found["text"] == "as it is"
+    assert found["y"].dtype is gc.float32 and found["n"].dtype is gc.int64
+    with pytest.raises(RuntimeError, match="middle"):
+        half(gc.ones((1, 4)), named={"t": gc.ones(3)})
+    assert look.inner.weight is weight is look.shared and look.rows["a"][0] is row
+    found["y"].sum().backward()
+    assert weight.grad.dtype is weight.dtype and row.grad.shape == (4,)
+    assert {name for name, _ in half.named_parameters()} == {f"module.{name}" for name, _ in look.named_parameters()}
+    with pytest.raises(DTypeError, match="int32"):
+        gc.nn.MixedPrecision(look, gc.int32)
+
+
+def test_normalisations_compute_in_float32():
+    """Of numbers whose squares have no place in float16."""
+    with gc.backend("reference"):
+        normalisations()
+
+
+def normalisations():
+    x = gc.asarray(np.linspace(300, 900, 24, dtype=np.float32).reshape(4, 6))
+    for layer in (gc.nn.LayerNorm(6), gc.nn.RMSNorm(6), gc.nn.BatchNorm(6), gc.nn.GroupNorm(2, 6)):
+        half = gc.nn.MixedPrecision(layer, gc.float16)
+        np.testing.assert_allclose(half(x).numpy(), layer(x).numpy(), atol=0.01)   # the numbers are rounded
+
+
+def test_the_loss_scale():
+    w = gc.nn.parameter(gc.asarray([1.0, 1.0], dtype=gc.float32))
+    optimizer = gc.optim.SGD([w], lr=0.5, momentum=0.9)
+    scaler = gc.optim.GradScaler(2.0 ** 14, interval=2)
+
+    @gc.jit
+    def step(x):
+        optimizer.zero_grad()
+        scaler.scale((w.astype(gc.float16) * x).sum()).backward()
+        scaler.step(optimizer)
+    good = gc.asarray([0.25, 2.0 ** -20], dtype=gc.float16)      # the second times 2**14 is no longer subnormal
+    huge = gc.asarray([0.25, 60000.0], dtype=gc.float16)        # times the scale: infinite in float16
+    step(good)
+    assert w.tolist() == [0.875, 1 - 2.0 ** -21] and scaler.factor.item() == 2.0 ** 14
+    step(good)
+    compiled = gc.counters().compiles
+    held, momentum = w.tolist(), optimizer.state["momentum"][0].tolist()
+    assert scaler.factor.item() == 2.0 ** 15    # two good steps
+    step(huge)
+    assert w.tolist() == held and optimizer.state["momentum"][0].tolist() == momentum and optimizer.count.item() == 2
+    assert scaler.factor.item() == 2.0 ** 14 and scaler.skipped.item() == 1
+    step(good)
+    assert w.tolist() != held and gc.counters().compiles == compiled
+    other = gc.optim.GradScaler()
+    other.load_state_dict(scaler.state_dict())
+    assert other.factor.item() == 2.0 ** 14 and other.good.item() == 1
