@@ -300,8 +300,8 @@ class _Interpreter:
 
     def _attention(self, s: Template) -> None:
         frame, (m, n, c, e) = self.frame, (s.span(name) for name in "mnce")
-        number, fma, diagonal = s.dtype.numpy.type, _fma(s.dtype), dict(s.facts)["diagonal"]
-        diagonal = None if diagonal is None else int(self._expr(diagonal))
+        number, fma, facts = s.dtype.numpy.type, _fma(s.dtype), dict(s.facts)
+        diagonal = None if facts["diagonal"] is None else int(self._expr(facts["diagonal"]))
 
         def element(name: str, row: int, columns: int, column: int):
             return self._read(frame.locals[name], row * columns + column, name)
@@ -318,9 +318,10 @@ class _Interpreter:
         for i in self._positions(m):
             scores = [element("scores", k, m.size, i) for k in range(n.size)]
             if diagonal is not None:
-                self._check_diagonal(scores, [element("plain", k, m.size, i) for k in range(n.size)], i + diagonal)
+                last = i * facts["slope"] + diagonal
+                self._check_diagonal(scores, [element("plain", k, m.size, i) for k in range(n.size)], last)
                 block = trees.CHUNKS["attention"]
-                scores = scores[:max(0, (i + diagonal) // block + 1) * block]
+                scores = scores[:max(0, last // block + 1) * block]
             row = trees.attention(scores, values, np.exp, fma, number)
             results.update({(i, k): x for k, x in enumerate(row)})
         frame.results = {s.result: lambda: results[self._at(m), self._at(e)]}

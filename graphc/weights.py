@@ -13,7 +13,6 @@ import mmap
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from zipfile import is_zipfile
@@ -23,6 +22,9 @@ import numpy as np
 import graphc as gc
 from graphc.errors import GraphcError
 from graphc.ir.dtype import DType, by_name
+from graphc.quantized import Quantized
+from graphc.quantized import concat as concat
+from graphc.quantized import quantize as quantize
 from graphc.tensor import Tensor
 
 
@@ -158,39 +160,6 @@ def _write_npz(file, tensors: dict[str, Tensor]) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------------- GGUF
-
-@dataclass(frozen=True, slots=True)
-class Quantized:
-    """A tensor of blocks of 32 numbers, each block q * scale + offset.
-
-    codes   uint8 or int8: (..., blocks, 16) with the second half of a block in the high 4 bits, or (..., blocks, 32)
-    scale   float16 (..., blocks)
-    offset  float16 (..., blocks), or None for blocks without one
-    """
-
-    codes: Tensor
-    scale: Tensor
-    offset: Tensor | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (*self.scale.shape[:-1], self.scale.shape[-1] * 32)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(t.nbytes for t in (self.codes, self.scale, self.offset) if t is not None)
-
-    def dequantize(self, dtype=None) -> Tensor:
-        """The numbers, as an expression: whoever reads it unpacks them. dtype: float32 unless given."""
-        dtype = gc.float32 if dtype is None else dtype
-        codes = self.codes
-        if codes.shape[-1] == 16:
-            codes = gc.concat([codes & 15, codes >> 4], axis=-1)
-        value = codes.astype(dtype) * self.scale.astype(dtype).expand_dims(-1)
-        if self.offset is not None:
-            value = value + self.offset.astype(dtype).expand_dims(-1)
-        return value.reshape(self.shape)
-
 
 def _blocks(data: np.ndarray, shape: tuple[int, ...], size: int) -> np.ndarray:
     if shape[-1] % 32:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -102,15 +103,17 @@ class CpuExecutable:
 
     def _outputs_with(self, inputs: Sequence[Buffer], donate: Sequence[int]) -> list[Buffer]:
         """Outputs where those that are aliases of donated inputs take over the buffers of these."""
+        places = Counter(map(_address, inputs))
         for position in donate:
             given = inputs[position]
             if given.exports:
                 raise BufferError(f"input {position} cannot be donated: an array still shows its memory")
-            if sum(other.address == given.address for other in inputs) > 1:
+            if places[given.address] > 1:
                 raise BufferError(f"input {position} cannot be donated: it is an input twice")
         outputs: list[Buffer] = []
+        donated = set(donate)
         for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
-            taken = inputs[alias] if alias is not None and alias in donate else None
+            taken = inputs[alias] if alias in donated else None
             # A wrapped array is the user's: nothing is written to it.
             outputs.append(taken if isinstance(taken, PooledBuffer) else pool.allocate(nbytes))
         return outputs

@@ -338,3 +338,30 @@ def test_errors_name_what_does_not_fit():
         attention(gc.ones(8), k, v)
     with pytest.raises(DTypeError, match="complex"):
         attention(q * 1j, k, v)
+
+
+def test_one_query_of_heads_that_share_keys():
+    """A token at a time: the heads of a group are the queries of one product, whatever the mask."""
+    rng = np.random.default_rng(14)
+    q, k, v = arrays(rng, (2, 6, 1, 16), (2, 2, 33, 16), (2, 2, 33, 8))
+    seen, by_head = rng.random((1, 33)) < 0.6, rng.random((6, 1, 33)) < 0.6
+    seen[:, 0], by_head[:, :, 0] = True, True
+    a, b, c = map(gc.asarray, (q, k, v))
+    for mask in (None, seen, by_head, rng.standard_normal((2, 1, 1, 33)).astype(np.float32), np.ones((), bool)):
+        got = attention(a, b, c, None if mask is None else gc.asarray(mask), enable_gqa=True)
+        assert is_one_attention(got)
+        close(got, truth(q, np.repeat(k, 3, 1), np.repeat(v, 3, 1), 0.25, mask))
+    with pytest.raises(ShapeError, match="a mask of shape"):
+        attention(a, b, c, gc.ones((3, 33), dtype=gc.bool), enable_gqa=True)
+
+
+def test_all_queries_see_as_many_keys():
+    """A cache that is filled so far: what lies behind is not read, by several queries either."""
+    rng = np.random.default_rng(15)
+    q, k, v = arrays(rng, (2, 3, 16), (2, 200, 16), (2, 200, 8))
+    want = truth(q, k[:, :13], v[:, :13], 0.25)
+    v[:, 64:] = np.nan
+    got = attention(*map(gc.asarray, (q, k, v)), gc.arange(200) <= gc.asarray(12))
+    assert is_one_attention(got)
+    assert "n <= diagonal" in gc.plan(got).kernels[0].source
+    close(got, want)

@@ -24,7 +24,7 @@ LAYERS = [
     {"canonical", "build", "build_loops", "report", "debug", "live_check", "program_cache", "kernel_interpreter",
      "tuning", "tuner", "driver"},
     {"front"},
-    {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "weights"},
+    {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},
     {"cli", "examples"},
 ]
 # __array_namespace__ has to return the public namespace, so the Tensor must know it. May only shrink.

@@ -45,7 +45,11 @@ def scaled_dot_product_attention(q, k, v, mask=None, is_causal: bool = False, sc
     mask = None if mask is None else as_tensor(mask)
     q, k, v = (cast(x, common.accumulator) for x in (q, k, v))
     if enable_gqa:
-        k, v = _shared(q, k), _shared(q, v)
+        heads = _sharing(q, k)
+        fits = mask is None or mask.ndim < 2 or mask.shape[-2] == 1
+        if q.shape[-2] == 1 and fits and not is_causal and k.shape[-3] == v.shape[-3]:
+            return cast(_of_one_query(q, k, v, mask, scale, heads), common)
+        k, v = repeat(k, heads, axis=-3), repeat(v, _sharing(q, v), axis=-3)
     m, n = q.shape[-2], k.shape[-2]
     scores = matmul(q, swapaxes(k, -1, -2)) * (1 / sqrt(q.shape[-1] or 1) if scale is None else scale)
     if mask is not None:
@@ -70,8 +74,17 @@ def _check(q, k, v, common) -> None:
         raise ShapeError(f"{shapes}: k and v have different numbers of positions", op=NAME)
 
 
-def _shared(q, x):
-    """Each head of x for as many heads as q has to each: a view."""
+def _sharing(q, x) -> int:
+    """How many heads of q share one of x."""
     if min(q.ndim, x.ndim) < 3 or not x.shape[-3] or q.shape[-3] % x.shape[-3]:
         raise ShapeError(f"the heads of q {q.shape} are no multiple of those of {x.shape}", op=NAME)
-    return repeat(x, q.shape[-3] // x.shape[-3], axis=-3)
+    return q.shape[-3] // x.shape[-3]
+
+
+def _of_one_query(q, k, v, mask, scale: float | None, heads: int):
+    """One query of several heads that share keys is several queries of one head."""
+    if mask is not None and mask.ndim > 2 and mask.shape[-3] != 1:
+        mask = mask.reshape((*mask.shape[:-3], -1, heads, mask.shape[-1]))
+    groups = q.shape[-3] // heads
+    y = scaled_dot_product_attention(q.reshape((*q.shape[:-3], groups, heads, q.shape[-1])), k, v, mask, False, scale)
+    return y.reshape((*y.shape[:-3], groups * heads, 1, y.shape[-1]))

@@ -26,7 +26,8 @@ def attention(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     extent = {x.name: model.spell.extent(x.axes[0]) for x in (n, c, e)}
     operands = {o.name: o for o in s.operands}
-    diagonal = dict(s.facts)["diagonal"]
+    diagonal, slope = (dict(s.facts)[name] for name in ("diagonal", "slope"))
+    unseen = diagonal is not None and slope != 0        # some queries of a block may see it, and others not
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * s.dtype.itemsize))
@@ -35,14 +36,14 @@ def attention(model, s: Template) -> dict:
     plain = operands.get("plain", masked)
     return {"kind": "attention", "result": s.result, "type": register, "block": KEYS, "queries": m.length,
             "extent": extent, "m": part(model, m), "infinity": f"__builtin_inf{suffix}()",
-            "diagonal": None if diagonal is None else model.spell.expr(diagonal),
+            "diagonal": None if diagonal is None else model.spell.expr(diagonal), "slope": slope, "unseen": unseen,
             "q": _queries(model, s, operands["q"]),
             "k": _rows(model, s, operands["k"], scratch, "c", extent["c"]),
             "v": _rows(model, s, operands["v"], scratch, "e", extent["e"]),
             "whole": _scores(model, s, plain, "3 * GC_LANES", "3 * GC_LANES"),
             "edge": _scores(model, s, masked, "m_to - m_from", "group"),
             "lanes": scratch(m.length * c.size), "sums": scratch(m.length * e.size),
-            "kept": scratch(GROUP * e.size) if diagonal is not None else None,
+            "kept": scratch(GROUP * e.size) if unseen else None,
             "score": scratch((KEYS + SPARE) * GROUP), "epilogue": _epilogue(model, s)}
 
 

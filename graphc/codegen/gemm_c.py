@@ -5,6 +5,8 @@ at a time, from one flat position to another; a span of several axes is walked i
 """
 from __future__ import annotations
 
+from graphc.codegen.lanes_c import Lanes
+from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
@@ -15,6 +17,7 @@ WIDEST = 64                 # bytes of the widest vectors; what is packed ends o
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
+UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
 PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
 PANEL = 1 << 18             # bytes of b that are packed at a time, if all of a is: half of a small L2 cache
@@ -28,10 +31,14 @@ def gemv(model, s: Template) -> dict:
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
     span = min(SPAN, _rounded(k.size, SQUARE))
     row = model.spell.arg(span + SPARE)
+    for name in ("vectors", "fma"):
+        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     nests = {operand.name: _packing(model, s, operand, row, swept=operand.name == "b") for operand in s.operands}
-    names = ["vectors", "fma"] + (["square"] if any(nest["turn"] for nest in nests.values()) else [])
+    chains = _chains(model, s) if m.size == 1 and not nests["b"]["turn"] and not nests["b"]["direct"] else None
+    names = ["square"] if any(nest["turn"] for nest in nests.values()) else []
     names += ["turn"] if nests["a"]["turn"] else []
-    for name in (*names, *(("dots",) if nests["b"]["turn"] else ("keep", "sweep"))):
+    names += ["dots"] if nests["b"]["turn"] else ["keep", "sweep"] if chains is None else []
+    for name in names:
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     width = _rounded(n.length, 2 * WIDEST // size)
 
@@ -39,10 +46,11 @@ def gemv(model, s: Template) -> dict:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(_rounded(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
-            "span": SPAN, "depth": DEPTH, "length": " * ".join(model.spell.extent(a) for a in k.axes),
+            "span": SPAN, "chains": chains, "depth": DEPTH, "length": " * ".join(model.spell.extent(a) for a in k.axes),
             "m": part(model, m), "n": part(model, n),
             "parts": scratch(m.size * width), "sums": scratch(m.size * width),
-            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)), **nests, "epilogue": _epilogue(model, s)}
+            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)) if chains is None else None, **nests,
+            "epilogue": _epilogue(model, s)}
 
 
 def gemm(model, s: Template) -> dict:
@@ -112,6 +120,19 @@ def _packing(model, s: Template, operand: Operand, row: str, swept: bool = False
             if turn or swept else None}
 
 
+def _chains(model, s: Template) -> list[dict] | None:
+    """One row of a: b is computed in the loop that multiplies it, a vector at a time and never stored. None where its
+    elements can't be spelled in vectors."""
+    operand = next(x for x in s.operands if x.name == "b")
+    loop = innermost(operand.body)
+    lanes = Lanes(model.spell, loop.axis)
+    if s.dtype is not dt.float32 or not lanes.spellable(list(loop.body[:-1]), loop.body[-1].value):
+        return None
+    nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_from", "k_to")})
+    nest.lanes = lanes
+    return nest.statements(operand.body)
+
+
 def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
     """Where a square (or a few rows) begins in memory and how far apart its rows lie, if the operand is one load."""
     (store,) = innermost(operand.body).body[-1:]
@@ -156,6 +177,7 @@ class Nest:
         self.at: dict[str, str] = {}        # span -> the flat position here
         self.target = None                  # positions -> where a stored element goes
         self.result: str | None = None      # the value that the sums hold
+        self.lanes: Lanes | None = None     # how the innermost loop is spelled in vectors
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
@@ -176,6 +198,8 @@ class Nest:
         span, name = self.span_of[x.axis], x.axis.name
         start, stop = self.parts[span.name]
         lanes = self.panels and span.name == "n"
+        if self.lanes is not None and span.name == "k" and x.axis == span.axes[-1]:
+            return [self._chains(x)]
         if len(span.axes) == 1:
             self.at[span.name] = name
             if lanes:
@@ -193,6 +217,28 @@ class Nest:
             return [{"kind": "lanes", "axis": name, "start": first, "count": run, "body": self.statements(x.body)}]
         return [{"kind": "loop", "axis": name, "start": first, "stop": f"{first} + {run}",
                  "body": self.statements(x.body)}]
+
+    def _within(self, span: Span) -> tuple[str, str]:
+        """From where to where the last axis of a span goes here, whose other axes have been set."""
+        name = span.axes[-1].name
+        if len(span.axes) == 1:
+            self.at[span.name] = name
+            return self.parts[span.name]
+        return f"{name}_first", f"{name}_first + {span.name}_run"
+
+    def _chains(self, x: Loop) -> dict:
+        """A vector of columns for all of the last axis of k: the sums stay in a register meanwhile."""
+        *before, columns = x.body
+        k, n = self.span_of[x.axis], self.span_of[columns.axis]
+        (first, last), (start, stop) = self._within(k), self._within(n)
+        *lets, store = columns.body
+        self.model.spell.helpers["gc_fma_float"] = None
+        return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED,
+                "lane": columns.axis.name, "start": start, "stop": stop,
+                "part": f"parts[{self.at['n']} - n_first]", "factor": f"a_rows[{self.at['k']} - k_first]",
+                "vectors": self.statements(tuple(before)) + [self.lanes.let(let) for let in lets],
+                "vector": self.lanes.expr(store.value),
+                "scalars": self.statements((*before, *lets)), "scalar": self.model.spell.expr(store.value)}
 
     def _ahead(self, x: Loop) -> list[str]:
         """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""

@@ -139,7 +139,8 @@ class Template:
     gemv    the same for few m, which are not cut into blocks: b is read once, in the order in which it lies.
     attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE
             "score", the sum over c of q * k. `result` is the sum over n of softmax(scores) * v. facts: diagonal, None
-            or the expression d with which scores are -inf for all n > m + d; operand plain (n, m) is without that.
+            or the expression d with which scores are -inf for all n > m * slope + d, the slope being 0 or 1; operand
+            plain (n, m) is without that.
     """
 
     name: str

@@ -16,4 +16,6 @@ from graphc.nn.layers import (
     RMSNorm, RotaryEmbedding, Sigmoid, SiLU, Softmax, Tanh,
 )
 from graphc.nn.module import Module, NeuralNetwork, Sequential, StateError, parameter
+from graphc.nn.precision import MixedPrecision
+from graphc.nn.quantized import QuantizedLinear, quantize
 from graphc.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell

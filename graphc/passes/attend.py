@@ -58,10 +58,8 @@ class Attention(Contraction):
 
     # ---------------------------------------------------------------------------------------------- the diagonal
 
-    # ---------------------------------------------------------------------------------------------- the diagonal
-
-    def _split_causal(self, score: Node) -> tuple[Node, Node | None]:
-        """The score without its causal mask, and the d with which that leaves the keys n <= m + d."""
+    def _split_causal(self, score: Node) -> tuple[Node, tuple[Node, int] | None]:
+        """The score without its causal mask, and d and slope with which that leaves the keys n <= m * slope + d."""
         if score.op is ADD:
             for mask, other in (score.srcs, score.srcs[::-1]):
                 if mask.op is WHERE and (found := self._masked(mask)) is not None and _is(found[0], 0):
@@ -72,8 +70,8 @@ class Attention(Contraction):
             return kept if rest is None else _select(rest, score), d
         return score, None
 
-    def _masked(self, where: Node) -> tuple[Node, Node, Node | None] | None:
-        """What a selection keeps, where not -inf: the value, the d, and what else has to hold."""
+    def _masked(self, where: Node) -> tuple[Node, tuple[Node, int], Node | None] | None:
+        """What a selection keeps, where not -inf: the value, d and slope, and what else has to hold."""
         condition, yes, no = where.srcs
         holds = _is(no, float("-inf"))
         if not holds and not _is(yes, float("-inf")):
@@ -98,12 +96,13 @@ class Attention(Contraction):
                     self._matrix("k", values["k"], "n", "c", "c", renumber),
                     self._matrix("v", values["v"], "n", "e", "e", renumber),
                     self._matrix("scores", values["scores"], "n", "m", "m", renumber, {SCORE})]
-        if self.diagonal is not None:
+        d, slope = self.diagonal or (None, 1)
+        if d is not None:
             operands.append(self._matrix("plain", self.plain, "n", "m", "m", renumber, {SCORE}))
         blocks = Axis("mb", -(-self.node.shape[-2] // QUERIES))
         spans = (Span("m", self.spaces["m"], blocks, QUERIES), *(Span(s, self.spaces[s]) for s in "nce"))
         return Template("attention", self.result, self.node.dtype.accumulator, spans, tuple(operands),
-                        self._epilogue("m", "e", renumber), (("diagonal", self.diagonal),))
+                        self._epilogue("m", "e", renumber), (("diagonal", d), ("slope", slope)))
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (*(a for a in self.spaces["b"] if a.extent != 1), template.span("m").block), 1
@@ -125,8 +124,9 @@ def _select(condition: Node, where: Node) -> Node:
     return make(WHERE, where.dtype, (), (condition, yes, no) if _is(no, float("-inf")) else (condition, no, yes))
 
 
-def _diagonal(condition: Node, m: Axis, n: Axis, holds: bool) -> tuple[Node, Node | None] | None:
-    """A condition has the value `holds` exactly where n <= m + d and the rest is true: d and the rest, if any."""
+def _diagonal(condition: Node, m: Axis, n: Axis, holds: bool) -> tuple[tuple[Node, int], Node | None] | None:
+    """A condition has the value `holds` exactly where n <= m * slope + d and the rest is true: d and slope, and the
+    rest, if any."""
     op = condition.op
     if op is INVERT:
         return _diagonal(condition.srcs[0], m, n, not holds)
@@ -145,23 +145,23 @@ def _diagonal(condition: Node, m: Axis, n: Axis, holds: bool) -> tuple[Node, Nod
     return None if d is None else (d, None)
 
 
-def _compared(condition: Node, m: Axis, n: Axis, holds: bool) -> Node | None:
-    """The d for which a comparison has the value `holds` exactly where n <= m + d."""
+def _compared(condition: Node, m: Axis, n: Axis, holds: bool) -> tuple[Node, int] | None:
+    """The d and the slope, 0 or 1, for which a comparison has the value `holds` exactly where n <= m * slope + d."""
     left, right = (_position(s, {m, n}) for s in condition.srcs)
     if left is None or right is None:
         return None
     op, (low, high) = condition.op, (left, right) if holds else (right, left)
     strict = (op is LT) == holds                    # low < high, or low <= high
     rest = ix.add(low[0], ix.mul(high[0], -1))
-    wanted = {n: 1} if m.extent == 1 else {n: 1, m: -1}
-    if dict(rest.terms) != wanted:
+    slope = -rest.coefficient(m)
+    if slope not in (0, 1) or dict(rest.terms) != ({n: 1, m: -1} if slope else {n: 1}):
         return None
     d = const(-rest.const - strict, dt.int64)
     for param in high[1]:
         d = make(ADD, dt.int64, (), (d, param))
     for param in low[1]:
         d = make(SUB, dt.int64, (), (d, param))
-    return d
+    return d, slope
 
 
 def _position(expr: Node, axes: set[Axis]) -> tuple[Index, tuple[Node, ...]] | None:

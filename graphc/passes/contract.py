@@ -33,7 +33,8 @@ FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MANY_BLOCKS = 128           # that keep a large device busy
-SMALL = 1 << 20             # multiply-adds that a chunk should have
+SMALL = 1 << 20             # multiply-adds that a chunk should have,
+SMALL_STRIPE = 1 << 16      # and one of a product with few rows, which waits for memory
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
 
@@ -195,7 +196,7 @@ class Contraction:
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
-        streams = innermost_axis(b.body) in self.spaces["n"]
+        streams = self.spaces["n"] == (innermost_axis(b.body),)     # rows of b lie in one piece
         if self.schedule.target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
         elif m <= FEW_ROWS:
@@ -288,7 +289,7 @@ def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
     """How many columns an iteration takes of a product with few rows: enough for all threads to have several, or one
     with rows of b as long as can be if these are contiguous (`streams`)."""
     wanted = -(-n * stacks // ((1 if streams else 8) * settings.num_threads))
-    return min(max(_rounded(wanted, 64), 64, min(SMALL // max(work, 1) // 64 * 64, n)), STRIPE)
+    return min(max(_rounded(wanted, 64), 64, min(SMALL_STRIPE // max(work, 1) // 64 * 64, n)), STRIPE)
 
 
 def _rounded(n: int, to: int) -> int:

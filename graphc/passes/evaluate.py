@@ -16,15 +16,21 @@ from graphc.ir.ops import (ATTENTION, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXP
 # long as about two exponentials do on two cores).
 STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops
-CONTRACTION_TILE = 256      # a contraction evaluates its factors once for so many columns or rows
+POSITION_COST = 2           # an operation of index arithmetic
+READ_COST = 1               # reading it once more instead of computing it
+CONTRACTION_TILE = 256      # a contraction evaluates its left factor once for so many columns,
+CONTRACTION_ROWS = 1024     # and its right one, a panel that all rows of a block meet, for so many rows
 QUERIES = 96                # an attention reads keys and values once for this many queries
 
 
 def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
     """What one element of each expression costs when what is under it, down to stored values, is computed in place."""
     cost: dict[Node, float] = {}
+    positions: set[Node] = set()        # integers from counters alone: loops have such arithmetic anyhow
     for node in order:
-        if node.op.kind == SOURCE or is_anchor(node):   # an anchor's result is a value that is there
+        if _is_position(node) and positions.issuperset(node.srcs):
+            positions.add(node)
+        if node in positions or node.op.kind == SOURCE or is_anchor(node):  # an anchor's result lies there
             cost[node] = 0.0
         else:
             below = sum(0.0 if s in stored else cost[s] for s in dict.fromkeys(node.srcs))
@@ -34,9 +40,15 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
     return cost
 
 
+def _is_position(node: Node) -> bool:
+    """Whether it is an integer that costs no more than index arithmetic does, if its sources are."""
+    cheap = node.op.kind in (SOURCE, MOVEMENT) or (node.op.kind == ELEMENTWISE and node.op.cost <= POSITION_COST)
+    return cheap and node.dtype.kind in "iu" and node.op is not BUFFER
+
+
 def worth_storing(evaluations: float, size: int, cost: float) -> bool:
     """True when computing the expression again costs more than one store and its re-reads."""
-    return size > 0 and (evaluations / size - 1) * cost > STORE_COST
+    return size > 0 and (evaluations / size - 1) * (cost - READ_COST) > STORE_COST
 
 
 def is_anchor(node: Node) -> bool:
@@ -134,7 +146,7 @@ class Evaluations:
             rows, columns = node.shape[-2:]
             inner = a.shape[-1] * prod(node.shape[:-2])
             self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
-            self._move(b, inner * columns * -(-rows // CONTRACTION_TILE))
+            self._move(b, inner * columns * -(-rows // CONTRACTION_ROWS))
         elif kind == GATHER:
             self._move(node.srcs[0], count)
             inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])

@@ -16,8 +16,8 @@ from math import prod
 
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, LIBRARY, OTHER, PARAM, REDUCE,
-                           RESHAPE, SCATTER, SOURCE, UPDATE)
+from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PARAM,
+                           REDUCE, RESHAPE, SCATTER, SOURCE, UPDATE)
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
@@ -46,7 +46,8 @@ class Unit:
     reads: dict[Node, track.Dims | None]    # what lies in memory or is an anchor, with the axes that carry its own
     elements: int                           # size of its iteration space
     prologue: list[Node]                    # scalars that its kernel folds from partial results
-    inside: list[Node]                      # expressions that it evaluates
+    inside: list[Node]                      # expressions that it evaluates,
+    picked: set[Node]                       # of these, those of which a gather picks some elements
     _structure: tuple | None = None
 
     @property
@@ -227,13 +228,14 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
     reads: dict[Node, track.Dims | None] = {}
     prologue: dict[Node, None] = {}
     inside: dict[Node, None] = {}
-    seen: set[tuple[Node, track.Dims]] = set()
-    stack = list(start)
+    whole: set[Node] = set()
+    seen: set[tuple[Node, track.Dims, bool]] = set()
+    stack = [(src, dims, False) for src, dims in start]
     while stack:
-        src, dims = stack.pop()
-        if (src, dims) in seen or src.op in (CONST, PARAM):
+        src, dims, picked = stack.pop()
+        if (src, dims, picked) in seen or src.op in (CONST, PARAM):
             continue
-        seen.add((src, dims))
+        seen.add((src, dims, picked))
         if src in folded:
             prologue[src] = None
             reads[src.srcs[0]] = None
@@ -241,8 +243,11 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
             reads[src] = dims if reads.get(src, dims) == dims else None     # None: read in more than one way
         else:
             inside[src] = None
-            stack.extend(track.sources(src, dims))
-    return Unit(node, anchor, reads, elements, list(prologue), list(inside))
+            if not picked:
+                whole.add(src)
+            table = src.srcs[0] if src.op.kind == GATHER and src.size < src.srcs[0].size else None
+            stack.extend((below, into, picked or below is table) for below, into in track.sources(src, dims))
+    return Unit(node, anchor, reads, elements, list(prologue), list(inside), inside.keys() - whole)
 
 
 class _Builder:
@@ -286,6 +291,8 @@ class _Builder:
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group
         for node in unit.inside if unit.node.op is not ATTENTION else ():
+            if node in unit.picked:
+                continue
             self._evaluated.setdefault(node, set()).add(group)
         self._operations.setdefault(group, set()).update(unit.inside, (unit.node,))
         self._units.setdefault(group, []).append(unit)

@@ -1,0 +1,58 @@
+"""Layers with weights in 8 or 4 bits, for inference."""
+from __future__ import annotations
+
+from graphc.nn.layers import Linear
+from graphc.nn.module import Module
+from graphc.quantized import BLOCK, Quantized
+from graphc.quantized import quantize as _quantize
+
+
+class QuantizedLinear(Module):
+    """x @ weight.T + bias, the weight in 8 or 4 bits: it is unpacked inside the product. For inference.
+
+    weight: a Quantized of shape (outputs, inputs). bias: (outputs,) or None.
+
+    >>> import graphc as gc
+    >>> dense = gc.nn.Linear(64, 8)
+    >>> layer = gc.nn.QuantizedLinear(gc.weights.quantize(dense.weight.detach(), bits=8), dense.bias)
+    >>> layer(gc.ones((3, 64))).shape
+    (3, 8)
+    """
+
+    def __init__(self, weight: Quantized, bias=None):
+        weight = weight.packed()
+        self.codes, self.scale, self.offset, self.columns = weight.codes, weight.scale, weight.offset, weight.columns
+        self.bias = None if bias is None else bias.detach()
+
+    @property
+    def weight(self) -> Quantized:
+        return Quantized(self.codes, self.scale, self.offset, self.columns)
+
+    def forward(self, x):
+        y = x @ self.weight.dequantize(x.dtype).mT
+        return y if self.bias is None else y + self.bias.astype(y.dtype)
+
+
+def quantize(module: Module, bits: int = 4) -> Module:
+    """Put a QuantizedLinear in the place of every Linear inside a module whose inputs divide into blocks of 32.
+
+    bits: 4 (a fifth of a byte more than half a byte for each weight) or 8. Returns the module, or for a Linear itself
+    its quantised form.
+
+    >>> import graphc as gc
+    >>> net = gc.nn.quantize(gc.nn.Sequential(gc.nn.Linear(64, 32), gc.relu, gc.nn.Linear(32, 10)))
+    >>> [type(layer).__name__ for layer in net if isinstance(layer, gc.nn.Module)]
+    ['QuantizedLinear', 'QuantizedLinear']
+    """
+    def changed(found):
+        if type(found) is Linear and found.weight.shape[1] % BLOCK == 0:
+            return QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias)
+        if isinstance(found, Module):
+            for name, inside in vars(found).items():
+                setattr(found, name, changed(inside))
+        elif isinstance(found, list | tuple):
+            return type(found)(changed(x) for x in found)
+        elif isinstance(found, dict):
+            return {name: changed(x) for name, x in found.items()}
+        return found
+    return changed(module)

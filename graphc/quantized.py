@@ -1,0 +1,150 @@
+"""Weights in 8 or 4 bits, in blocks that have a scale each: small in memory, and numbers again where they are read.
+
+`Quantized.dequantize` is an expression of shifts, masks, casts and a scale. It fuses into what reads it: a matrix
+product unpacks weights while it multiplies, and no copy in floating point is ever made. Blocks are those of GGUF:
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import graphc as gc
+from graphc.errors import ShapeError
+from graphc.tensor import Tensor
+
+BLOCK = 32          # numbers that have a scale together
+PANEL = 64          # rows of a packed matrix that lie together: a line of the cache, of a byte each
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """A tensor of blocks of 32 numbers along its last axis, each block q * scale + offset.
+
+    codes    uint8 or int8: (..., blocks, 16) with the second half of a block in the high 4 bits, or (..., blocks, 32)
+    scale    float16 (..., blocks)
+    offset   float16 (..., blocks), or None for blocks without one
+    columns  0, or how many rows of the matrix lie side by side: then codes are (..., rows / columns, blocks, 16 or 32,
+             columns), scale and offset (..., rows / columns, blocks, columns). See `packed`.
+    """
+
+    codes: Tensor
+    scale: Tensor
+    offset: Tensor | None
+    columns: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        if self.columns:
+            *lead, panels, blocks, columns = self.scale.shape
+            return (*lead, panels * columns, blocks * BLOCK)
+        return (*self.scale.shape[:-1], self.scale.shape[-1] * BLOCK)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(t.nbytes for t in self._parts())
+
+    def _parts(self) -> list[Tensor]:
+        return [t for t in (self.codes, self.scale, self.offset) if t is not None]
+
+    def dequantize(self, dtype=None) -> Tensor:
+        """The numbers, as an expression: whoever reads it unpacks them. dtype: float32 unless given.
+
+        >>> import graphc as gc
+        >>> gc.weights.quantize(gc.arange(32.0), bits=8).dequantize()[:4].tolist()
+        [0.0, 0.9765625, 1.953125, 2.9296875]
+        """
+        dtype = gc.float32 if dtype is None else dtype
+        last = 1 if self.columns else 0             # axes behind that of the codes
+        axis = self.codes.ndim - 1 - last           # of the codes of a block
+        codes = self.codes
+        if codes.shape[axis] * 2 == BLOCK:
+            halves = gc.arange(0, 8, 4, dtype=gc.int32).reshape((2, 1, *(1,) * last))
+            codes = (codes.astype(gc.int32).expand_dims(axis) >> halves) & 15
+        behind = codes.ndim - self.scale.ndim
+
+        def by_block(t: Tensor) -> Tensor:
+            return t.astype(dtype).reshape((*t.shape[:axis], *(1,) * behind, *t.shape[axis:]))
+        value = codes.astype(dtype) * by_block(self.scale)
+        if self.offset is not None:
+            value = value + by_block(self.offset)
+        if self.columns:
+            lead = axis - 2
+            value = gc.moveaxis(value, -1, lead + 1)
+        return value.reshape(self.shape)
+
+    def rows(self, index: Tensor, dtype=None) -> Tensor:
+        """The rows of a matrix at integer places, as an embedding: only they are read. -> (*index.shape, width)"""
+        return gc.take(self.dequantize(dtype), index, axis=0)
+
+    def packed(self) -> Quantized:
+        """The same matrix with 64 rows side by side (all rows, where their number is no multiple of 64).
+
+        x @ w.dequantize().mT then reads memory from one end to the other, in whole vectors: for one row of x some four
+        times faster. Raises ShapeError for what has fewer than two axes.
+        """
+        if self.columns:
+            return self
+        if self.scale.ndim < 2:
+            raise ShapeError(f"a shape of {self.shape} is no matrix", op="Quantized.packed")
+        rows = self.scale.shape[-2]
+        if not rows:
+            return self
+        columns = rows if rows % PANEL else PANEL
+
+        def pack(t: Tensor | None) -> Tensor | None:
+            if t is None:
+                return None
+            axis = self.scale.ndim - 2
+            t = t.reshape((*t.shape[:axis], -1, columns, *t.shape[axis + 1:]))
+            return gc.copy(gc.moveaxis(t, axis + 1, -1))
+        parts = [pack(t) for t in (self.codes, self.scale, self.offset)]
+        gc.realize(*(t for t in parts if t is not None))
+        return Quantized(*parts, columns)
+
+
+def concat(parts: Sequence[Quantized]) -> Quantized:
+    """One matrix with the rows of several below one another, for one product instead of several.
+
+    Raises ShapeError where widths, layouts or numbers of bits differ.
+    """
+    first, lead = parts[0], parts[0].scale.ndim - (3 if parts[0].columns else 2)
+    if any(p.columns != first.columns or p.codes.shape[lead + 1:] != first.codes.shape[lead + 1:]
+           or (p.offset is None) != (first.offset is None) or p.codes.dtype != first.codes.dtype for p in parts):
+        raise ShapeError(f"blocks of {', '.join(str(p.shape) for p in parts)} do not go below one another",
+                         op="weights.concat", fix="join matrices of equal width, layout and bits, before packing them")
+    joined = [None if p is None else gc.concat([getattr(x, name) for x in parts], axis=lead)
+              for name, p in (("codes", first.codes), ("scale", first.scale), ("offset", first.offset))]
+    gc.realize(*(t for t in joined if t is not None))
+    return Quantized(*joined, first.columns)
+
+
+def quantize(t, bits: int = 4) -> Quantized:
+    """Blocks of 32 along the last axis: 8 bits from -max|x| to max|x|, or 4 bits from the least to the largest number.
+
+    Raises ShapeError where the last axis is no multiple of 32, ValueError for other bits.
+
+    >>> import graphc as gc
+    >>> w = gc.weights.quantize(gc.ones((64, 96)), bits=4)
+    >>> w.shape, w.nbytes, float(w.dequantize()[3, 5])
+    ((64, 96), 3840, 1.0)
+    """
+    if bits not in (4, 8):
+        raise ValueError(f"quantize knows 4 and 8 bits, not {bits}")
+    t = gc.asarray(t).astype(gc.float32)
+    if t.ndim == 0 or t.shape[-1] % BLOCK:
+        raise ShapeError(f"a shape of {t.shape} does not divide into blocks of {BLOCK}", op="quantize")
+    x = t.reshape((*t.shape[:-1], -1, BLOCK))
+    low, high = x.min(axis=-1), x.max(axis=-1)
+    low = low if bits == 4 else None
+    span = (high - low) / 15 if bits == 4 else gc.maximum(gc.abs(x).max(axis=-1), 0) / 127
+    scale, offset = span.astype(gc.float16), None if low is None else low.astype(gc.float16)
+    step = scale.astype(gc.float32).expand_dims(-1)
+    place = (x if offset is None else x - offset.astype(gc.float32).expand_dims(-1)) / gc.where(step == 0, 1.0, step)
+    if bits == 8:
+        codes = gc.clip(gc.round(place), -127, 127).astype(gc.int8)
+    else:
+        q = gc.clip(gc.round(place), 0, 15).astype(gc.uint8)
+        codes = q[..., :BLOCK // 2] | (q[..., BLOCK // 2:] << 4)
+    gc.realize(codes, scale, *(() if offset is None else (offset,)))
+    return Quantized(codes, scale, offset)
