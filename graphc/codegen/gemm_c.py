@@ -5,11 +5,16 @@ at a time, from one flat position to another; a span of several axes is walked i
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from graphc.codegen.lanes_c import Lanes
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
+from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
+from graphc.ir.kernel import (INDEX, LOAD, VALUE, Let, Loop, Operand, Span, Store, Template, data_exprs, load)
+from graphc.ir.node import Node
+from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -113,6 +118,9 @@ def _packing(model, s: Template, operand: Operand, row: str, swept: bool = False
         nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     else:
         nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
+        nest.copied = _copied(innermost(operand.body), s.dtype) if len(s.span("n").axes) > 1 else None
+        if nest.copied:
+            model.spell.helpers[f"gc_tiles_place_{model.spell.language.register(s.dtype)}"] = None
         nest.target = lambda at: (f"b_panels[(n_panel - n_left) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "
                                   f"+ {at['n']} - n_panel]")
     return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body),
@@ -178,6 +186,7 @@ class Nest:
         self.target = None                  # positions -> where a stored element goes
         self.result: str | None = None      # the value that the sums hold
         self.lanes: Lanes | None = None     # how the innermost loop is spelled in vectors
+        self.copied: Copied | None = None   # how runs of lanes are read, if they are copies of what lies in memory
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
@@ -203,10 +212,8 @@ class Nest:
         if len(span.axes) == 1:
             self.at[span.name] = name
             if lanes:
-                inner = {"kind": "lanes", "axis": name, "start": "n_panel", "count": f"{stop} - n_panel",
-                         "body": self.statements(x.body)}
-                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop, "lanes": inner,
-                         "ahead": self._ahead(x)}]
+                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop,
+                         "lanes": self._lanes(x, "n_panel", f"{stop} - n_panel"), "ahead": self._ahead(x)}]
             return [{"kind": "loop", "axis": name, "start": start, "stop": stop, "body": self.statements(x.body)}]
         if x.axis == span.axes[0]:
             return [self._runs(span, x, start, stop, lanes)]
@@ -214,7 +221,7 @@ class Nest:
             return self.statements(x.body)
         first, run = f"{name}_first", f"{span.name}_run"
         if lanes:
-            return [{"kind": "lanes", "axis": name, "start": first, "count": run, "body": self.statements(x.body)}]
+            return [(self._placed if self.copied else self._lanes)(x, first, run)]
         return [{"kind": "loop", "axis": name, "start": first, "stop": f"{first} + {run}",
                  "body": self.statements(x.body)}]
 
@@ -240,6 +247,22 @@ class Nest:
                 "vector": self.lanes.expr(store.value),
                 "scalars": self.statements((*before, *lets)), "scalar": self.model.spell.expr(store.value)}
 
+    def _lanes(self, x: Loop, start: str, count: str) -> dict:
+        return {"kind": "lanes", "axis": x.axis.name, "start": start, "count": count, "body": self.statements(x.body)}
+
+    def _placed(self, x: Loop, start: str, count: str) -> dict:
+        spell = self.model.spell
+        buffer, index = self.copied.load.attrs
+        bounds = {name: [spell.index(i) for i in found] for name, found in
+                  (("low", self.copied.low), ("high", self.copied.high))}
+        other = self.copied.other
+        return {"kind": "placed", "axis": x.axis.name, "start": start, "count": count, **bounds,
+                "test": " && ".join(spell.expr(test) for test in self.copied.tests),
+                "other": None if other is None else spell.expr(other),
+                "target": f"b_panels + ({self.at['k']} - k_from) * GC_PANEL",
+                "at": "n_at - n_left",
+                "place": f"{self.model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
+
     def _ahead(self, x: Loop) -> list[str]:
         """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""
         k = next(s for s in self.span_of.values() if s.name == "k").axes[-1]
@@ -257,17 +280,60 @@ class Nest:
         return found
 
     def _runs(self, span: Span, x: Loop, start: str, stop: str, lanes: bool) -> dict:
-        at, last = f"{span.name}_at", span.axes[-1]
-        coordinates, rest = [], at
+        last, digits, rest = span.axes[-1], [], start
         for k, axis in enumerate(reversed(span.axes)):
             extent = self.model.spell.extent(axis)
-            outermost = k == len(span.axes) - 1
-            coordinates.append((f"{axis.name}_first" if k == 0 else axis.name, rest if outermost else
-                                f"{rest} % {extent}"))
+            digits.append({"name": axis.name if k else f"{axis.name}_first", "extent": extent,
+                           "first": rest if axis == span.axes[0] else f"{rest} % {extent}"})
             rest = f"{rest} / {extent}"
-        if lanes:
-            coordinates.append(("n_panel", f"{start} + ({at} - {start}) / GC_PANEL * GC_PANEL"))
+        at = f"{span.name}_at"
         self.at[span.name] = f"({at} + {last.name} - {last.name}_first)"
-        return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop,
-                "coordinates": coordinates, "left": f"{self.model.spell.extent(last)} - {last.name}_first",
-                "panel": {"end": "n_panel + GC_PANEL"} if lanes else None, "body": self.statements(x.body)}
+        return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop, "digits": digits,
+                "panel": "n_panel" if lanes and not self.copied else None, "body": self.statements(x.body)}
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a loop reads if that is a copy of neighbours in memory, all of them or, as in a padded image, those from
+    the largest of `low` up to the least of `high`, if all tests hold; the others are `other`."""
+
+    load: Node
+    low: list[ix.Index]
+    high: list[ix.Index]
+    tests: list[Node]
+    other: Node | None
+
+
+def _copied(x: Loop, dtype: DType) -> Copied | None:
+    """None: it is something else."""
+    named = {s.name: s.value for s in x.body if type(s) is Let}
+    value, other, stack = x.body[-1].value, None, []
+    if value.op is WHERE and value.srcs[1].op is LOAD and value.srcs[1].srcs == value.srcs[:1]:
+        stack, other, value = [value.srcs[0]], value.srcs[2], load(*value.srcs[1].attrs, value.dtype)
+    if (value.op is not LOAD or value.srcs or value.dtype is not dtype or data_exprs(value.attrs[1])
+            or value.attrs[1].coefficient(x.axis) != 1 or (other is not None and other.op is not CONST)):
+        return None
+    found = Copied(value, [], [], [], other)
+    while stack:
+        test = stack.pop()
+        if test.op is VALUE:
+            if test.attrs[0] in named:
+                stack.append(named[test.attrs[0]])
+            else:
+                found.tests.append(test)
+        elif test.op is AND:
+            stack += test.srcs
+        elif test.op not in (LE, LT) or not all(s.op is INDEX and _is_linear(s.attrs[0]) for s in test.srcs):
+            return None
+        else:
+            least, most = (s.attrs[0] for s in test.srcs)       # low <= i, or i < high
+            bounds, i, bound = (found.low, most, least) if test.op is LE else (found.high, least, most)
+            if i.coefficient(x.axis) != 1 or bound.coefficient(x.axis):
+                return None
+            rest = ix.add(i, ix.mul(ix.of(x.axis), -1))
+            bounds.append(ix.add(bound, ix.mul(rest, -1)))
+    return found
+
+
+def _is_linear(index: ix.Index) -> bool:
+    return all(type(atom) is Axis for atom, _ in index.terms)

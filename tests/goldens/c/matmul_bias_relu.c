@@ -34,6 +34,7 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#define GC_APART __asm__("" ::: "memory")   /* a loop of so few turns is neither a vector loop nor worth a call */
 static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
     const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
 {
@@ -94,7 +95,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_52882fff(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_f63a531c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -141,6 +142,12 @@ int64_t contract_dot_maximum_52882fff(void *const *buf, const int64_t *arg, int6
                                 __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
                                 if (n_right - n_panel >= GC_PANEL)
                                     for (int64_t l = 0; l < GC_PANEL; l++) {
+                                        const int64_t n = n_panel + l;
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+
+                                    }
+                                else if (n_right - n_panel == GC_LANES)
+                                    for (int64_t l = 0; l < GC_LANES; l++) {
                                         const int64_t n = n_panel + l;
                                         b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
 
