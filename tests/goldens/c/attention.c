@@ -75,7 +75,6 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-#define GC_APART __asm__("" ::: "memory")   /* a loop of so few turns is neither a vector loop nor worth a call */
 /* score[n][lane] = sum over c of k[n][c] * lanes[c][lane], one chain of fused multiply-adds for each */
 static inline __attribute__((always_inline)) void gc_score_tile(const int vectors, const int rows,
     const float *restrict lanes, const float *const *k, int64_t left, int64_t depth, float *restrict score)
@@ -195,7 +194,7 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 
-int64_t contract_attention_2ebcd2d0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_3a19b3bd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

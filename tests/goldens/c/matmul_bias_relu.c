@@ -34,7 +34,6 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-#define GC_APART __asm__("" ::: "memory")   /* a loop of so few turns is neither a vector loop nor worth a call */
 static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
     const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
 {
@@ -95,7 +94,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_f63a531c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_1a61a00e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
