@@ -10,7 +10,6 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from graphc.errors import CompileError, NoCompilerError
@@ -121,16 +120,11 @@ def _cuda(kernel: KernelSource) -> list[Finding]:
 
 
 def _hip(kernel: KernelSource) -> list[Finding]:
-    index = _clang_index()
-    return [_found(f"libclang, types only, wavefront {wave}", lambda wave=wave: _parse(index, kernel, wave))
-            for wave in WAVEFRONTS]  # fmt: skip
-
-
-@cache
-def _clang_index() -> Any:
     if importlib.util.find_spec("clang") is None:
         raise NoCompilerError("libclang was not found", op="hip", fix="pip install libclang")
-    return importlib.import_module("clang.cindex").Index.create()
+    index = importlib.import_module("clang.cindex").Index.create()
+    return [_found(f"libclang, types only, wavefront {wave}", lambda wave=wave: _parse(index, kernel, wave))
+            for wave in WAVEFRONTS]  # fmt: skip
 
 
 def _parse(index: Any, kernel: KernelSource, wave: int) -> dict[str, int]:

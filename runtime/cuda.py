@@ -27,7 +27,7 @@ from graphc.ir.program import Copy, KernelSource, Launch, Library, Program
 from graphc.ir.routines import TABLE
 from graphc.runtime import cache
 from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer
 from graphc.runtime.image import Layout
 from graphc.runtime.nvrtc import first_error
 
@@ -266,12 +266,12 @@ class CupyQueue:
         words[: len(buffers)] = 0
         table = np.array([*places, *words.tolist(), fault.handle.ptr + fault.offset], np.int64)
         memory = self.allocate(table.nbytes)
-        self.upload(memory.ptr, table)
+        self.upload(memory.ptr, table.ctypes.data, table.nbytes)
         self.start(kernel, groups, shared, memory.ptr)
 
-    def upload(self, address: int, table: np.ndarray) -> None:
-        """A few words, which are read before this returns."""
-        self._copy(address, table.ctypes.data, table.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+    def upload(self, device: int, host: int, nbytes: int) -> None:
+        """A few words between two addresses. Being in pageable memory, they are read before this returns."""
+        self._copy(device, host, nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
 
     def start(self, kernel: Any, groups: int, shared: int, table: int) -> None:
         kernel((groups,), (GROUP,), (np.uint64(table),), shared_mem=shared, stream=self.stream)
@@ -302,7 +302,14 @@ class CupyQueue:
 class CupyPool(DevicePool):
     """Memory of CuPy's pool, to which it goes back at once, so that both share what there is."""
 
-    def give_back(self, block: Any) -> None:
+    def allocate(self, nbytes: int) -> PooledBuffer:
+        buffer = PooledBuffer(self, self._fresh(nbytes), 0, nbytes, None)
+        used = self.in_use = self.in_use + nbytes
+        if used > self.high_water:
+            self.high_water = used
+        return buffer
+
+    def give_back(self, block: None) -> None:
         """The last reference to the memory goes with the buffer."""
 
 
@@ -340,8 +347,9 @@ class _Tables:
                     if m.chunks:
                         self._add(kernels[program.kernels[step.kernel]], m.chunks, step.scratch, m.slots, m.args,
                                   m.params, number)  # fmt: skip
-        self._template = np.array(self._words, np.int64)
-        self._table = pool.queue.allocate(max(self._template.nbytes, 8))
+        self._host = np.array(self._words, np.int64)
+        self._host_address = self._host.ctypes.data
+        self._table = pool.queue.allocate(max(self._host.nbytes, 8))
         self._patch = np.array(self._places, np.int64).reshape(-1, 3).T
 
     def _add(
@@ -366,12 +374,11 @@ class _Tables:
     ) -> None:
         at, which, offsets = self._patch
         own = [b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)]
-        table = self._template.copy()
-        table[at] = np.array(own, np.int64)[which] + offsets
-        for word, number in self._scalars:
-            table[word] = params[number]
         with self._lock, self._queue.stream:
-            self._queue.upload(self._table.ptr, table)
+            self._host[at] = np.array(own, np.int64).take(which) + offsets
+            for word, number in self._scalars:
+                self._host[word] = params[number]
+            self._queue.upload(self._table.ptr, self._host_address, self._host.nbytes)
             if self._graph is not None:
                 self._graph.launch(self._queue.stream)
                 return

@@ -185,6 +185,8 @@ class DeviceExecutable:
         self.program, self.pool = program, pool
         self._layout = layout = Layout(program)
         self._code = _Code(program, kernels, pool, layout)
+        self._input_bytes = [program.slots[slot].nbytes for slot in program.inputs]
+        self._launches = program.launches
         self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
         self._aliases = [program.slots[slot].alias for slot in layout.outputs]
         self._reports = any(kernel.reports for kernel in program.all_kernels)
@@ -196,9 +198,9 @@ class DeviceExecutable:
         if os.getpid() != self._pid:
             raise BackendError("the process was forked after it used this device, and a child cannot use it",
                                fix="start the child with multiprocessing's spawn method")  # fmt: skip
-        for buffer, slot in zip(inputs, self.program.inputs, strict=True):
-            if buffer.nbytes < self.program.slots[slot].nbytes:
-                raise ValueError(f"an input of {self.program.slots[slot].nbytes} bytes is needed, not {buffer!r}")
+        for buffer, nbytes in zip(inputs, self._input_bytes, strict=True):
+            if buffer.nbytes < nbytes:
+                raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
         if len(params) < self._layout.params:
             raise ValueError(f"the program takes {self._layout.params} parameters, not {len(params)}")
         outside = [*inputs, *self._outputs(inputs, donate)]
@@ -207,7 +209,7 @@ class DeviceExecutable:
         if self._reports:
             fault = self.pool.allocate(self._fault.nbytes)
             fault.fill(np.zeros(fault.nbytes, np.uint8))
-        counters.launches += self.program.launches
+        counters.launches += self._launches
         self._code.run(outside, arena, params, fault)
         if self._reports:
             self._raise_faults(fault)
@@ -215,6 +217,8 @@ class DeviceExecutable:
 
     def _outputs(self, inputs: Sequence[Any], donate: Sequence[int]) -> list[Any]:
         """Outputs where those that are aliases of donated inputs take over the buffers of these."""
+        if not donate:
+            return [self.pool.allocate(nbytes) for nbytes in self._output_bytes]
         given = {self.program.inputs[position]: inputs[position] for position in donate}
         for position in donate:
             if sum(other.address == inputs[position].address for other in inputs) > 1:

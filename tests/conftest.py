@@ -49,12 +49,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what the backend cannot do: tests/lacking.toml has it all."""
     table = tomllib.loads((Path(__file__).parent / "lacking.toml").read_text())
-    lacking = table.get(config.getoption("--backend"), {})
+    name = config.getoption("--backend")
+    lacking = table.get(name, {}) | ({} if name in ("cpu", "reference") else table["devices"])
     for item in items:
-        name = item.nodeid.removeprefix("tests/")
-        for key in (name.partition("::")[0], name.partition("[")[0], name):
+        test = item.nodeid.removeprefix("tests/")
+        for key in (test.partition("::")[0], test.partition("[")[0], test):
             if key in lacking:
-                item.add_marker(pytest.mark.skip(reason=f"{config.getoption('--backend')}: {lacking[key]}"))
+                item.add_marker(pytest.mark.skip(reason=f"{name}: {lacking[key]}"))
                 break
 
 
