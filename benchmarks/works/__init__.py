@@ -13,6 +13,8 @@ and, where they apply,
     numba(numba)                  returns the compiled function
     RTOL, ATOL                    how far an answer may be from the float64 reference (1e-4 and 1e-6)
     MISMATCH                      the share of elements that may be further (0)
+
+A work whose name ends in a number, such as gemm_256, is the module of the name before it, of that size.
 """
 from __future__ import annotations
 
@@ -45,7 +47,14 @@ def load(name: str) -> ModuleType:
     """The module of a work. Raises ValueError, which lists the works, for an unknown name."""
     if name not in ALL:
         raise ValueError(f"no work {name!r}; there are {', '.join(ALL)}")
-    return importlib.import_module(f"benchmarks.works.{name}")
+    module, _, number = name.rpartition("_")
+    if not number.isdigit():
+        return importlib.import_module(f"benchmarks.works.{name}")
+    general = importlib.import_module(f"benchmarks.works.{module}")
+    work = ModuleType(f"{general.__name__}_{number}", general.__doc__)
+    vars(work).update({k: v for k, v in vars(general).items() if not k.startswith("__")})
+    work.TITLE, work.SIZE = f"{general.TITLE} {number}", (int(number),)
+    return work
 
 
 def erf(xp: ModuleType):

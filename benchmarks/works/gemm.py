@@ -1,9 +1,9 @@
-"""The product of two square matrices of 1024 x 1024."""
+"""The product of two square matrices; a name such as gemm_256 says of which size."""
 from benchmarks.works import Cost
 
-TITLE = "GEMM 1024"
-SIZE, SMALL = (1024,), (24,)
-ATOL = 1e-3     # sums of 1024 products
+TITLE = "GEMM"
+SMALL = (24,)
+ATOL = 2e-3     # sums of up to 2048 products
 
 
 def inputs(random, n):
