@@ -96,7 +96,7 @@ static double run(void (*loop)(void *), float *a, const float *b, const float *c
     return best;
 }
 
-/* Memory on huge pages, as the arrays of NumPy and of graphc are: with small ones, less can be read in the same time. */
+/* Memory on huge pages, as the arrays of NumPy and of graphc are: of small ones less can be read in the same time. */
 static float *allocate(int64_t bytes) {
     const size_t page = 2 << 20;
     size_t size = ((size_t)bytes + page - 1) / page * page;
