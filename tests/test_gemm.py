@@ -181,3 +181,15 @@ def test_the_library_on_request():
         check_half = array(20, 30, dtype="float16") @ array(30, 9, dtype="float16")
         assert len(templates(check_half)) == 1      # the library has no float16
     assert len(gc.plan(gc.relu(a @ b.T) * 2).kernels) == 1
+
+
+@pytest.mark.parametrize("m", [1, 40])
+def test_narrow_integers_are_added_up_in_32_bits(m):
+    """int8 x int8 -> int32: widened while they are packed, exact, and wrapping as NumPy's."""
+    a = rng.integers(-128, 128, (m, 700)).astype(np.int8)
+    b = rng.integers(-128, 128, (700, 33)).astype(np.int8)
+    a[0], b[:, 0] = -128, -128
+    y = gc.asarray(a).astype(gc.int32) @ gc.asarray(b).astype(gc.int32)
+    (kernel,) = gc.plan(y).kernels
+    assert kernel.bytes_read == a.nbytes + b.nbytes
+    assert np.array_equal(y.numpy(), a.astype(np.int32) @ b.astype(np.int32)) and y.numpy()[0, 0] == 700 << 14
