@@ -30,10 +30,11 @@ class CudaEmulated:
     rank = None
     kind = "gpu"
     hip, wavefront = False, 32
+    sanitize = False  # under AddressSanitizer
 
     @cached_property
     def _emulator(self) -> Emulator:
-        return Emulator(self.hip, self.wavefront)
+        return Emulator(self.hip, self.wavefront, self.sanitize)
 
     @cached_property
     def _pool(self) -> DevicePool:

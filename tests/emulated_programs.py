@@ -1,0 +1,52 @@
+"""Programs of the goldens on random data, their GPU kernels emulated under AddressSanitizer; run by test_emulated.py.
+
+    python emulated_programs.py cuda-emulated softmax layernorm
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import test_goldens
+
+import graphc as gc
+
+MOST = 40_000
+
+
+def random_leaf() -> Callable[..., gc.Tensor]:
+    """What makes the programs' leaves: random numbers, and arrays of at most MOST elements."""
+    rng = np.random.default_rng(7)
+
+    def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:
+        while np.prod(shape) > MOST:
+            shape = tuple(max(n // 2, 1) for n in shape)
+        kind = getattr(gc, dtype).numpy
+        if np.issubdtype(kind, np.integer):
+            return gc.asarray(rng.integers(1, 50, shape).astype(kind))
+        return gc.asarray((rng.random(shape) + 0.5).astype(kind))
+
+    return leaf
+
+
+def run(name: str) -> None:
+    """Realize a program; MismatchError where a value is not what the reference says."""
+    from graphc.config import settings
+
+    found = test_goldens.PROGRAMS[name]()
+    with settings.override(verify=True):
+        gc.realize(*(found if isinstance(found, tuple) else (found,)))
+
+
+if __name__ == "__main__":
+    from graphc.runtime.emulated import CudaEmulated
+
+    CudaEmulated.sanitize = True
+    gc.set_backend(sys.argv[1])
+    test_goldens.leaf = random_leaf()
+    for wanted in sys.argv[2:]:
+        print(wanted, file=sys.stderr, flush=True)  # the last one is what was found
+        run(wanted)
+    print(f"{len(sys.argv) - 2} programs")
