@@ -17,7 +17,6 @@ from differential import at_once, every_node
 
 import graphc as gc
 from graphc import driver
-from graphc.config import settings
 from graphc.errors import NoCompilerError
 from graphc.runtime import emulator
 from graphc.tolerances import equal_bits
