@@ -157,7 +157,8 @@ class _Queue:
         self.options = ["-cl-std=CL1.2"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        self._lock = threading.Lock()  # arguments belong to a kernel until it is enqueued
+        # Arguments belong to a kernel until it is enqueued; and not every driver takes calls of several threads.
+        self._lock = threading.RLock()
 
     def build(self, kernel: KernelSource) -> Any:
         try:
@@ -181,14 +182,17 @@ class _Queue:
             raise MemoryError(str(error)) from None
 
     def write(self, handle: Any, offset: int, array: np.ndarray) -> None:
-        self.cl.enqueue_copy(self.queue, handle, array, dst_offset=offset, is_blocking=True)
+        with self._lock:
+            self.cl.enqueue_copy(self.queue, handle, array, dst_offset=offset, is_blocking=True)
 
     def read(self, handle: Any, offset: int, array: np.ndarray) -> None:
-        self.cl.enqueue_copy(self.queue, array, handle, src_offset=offset, is_blocking=True)
+        with self._lock:
+            self.cl.enqueue_copy(self.queue, array, handle, src_offset=offset, is_blocking=True)
 
     def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
-        self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
-                             dst_offset=target_offset)  # fmt: skip
+        with self._lock:
+            self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
+                                 dst_offset=target_offset)  # fmt: skip
 
     def launch(
         self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,

@@ -90,7 +90,24 @@ PROGRAMS: dict[str, Callable] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_c_of(name: str, golden):
+    golden(f"c/{name}.c", text_of(name, "c"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_opencl_of(name: str, golden):
+    """The bodies of the GPU family, without the preamble, which stands in a file of its own."""
+    kernels = [kernel.partition("typedef struct { int64_t w[") for kernel in text_of(name, "opencl", "\0").split("\0")]
+    golden(f"opencl/{name}.cl", "\n".join(part[1] + part[2] for part in kernels))
+
+
+@pytest.mark.parametrize("dialect, suffix", [("cuda", "cu"), ("hip", "hip")])
+@pytest.mark.parametrize("name", ["softmax", "matmul_bias_relu", "complex_numbers"])
+def test_the_dialects_of(name: str, dialect: str, suffix: str, golden):
+    golden(f"{dialect}/{name}.{suffix}", text_of(name, dialect))
+
+
+def text_of(name: str, dialect: str, between: str = "\n") -> str:
     results = PROGRAMS[name]()
     roots = [t.node for t in (results if isinstance(results, tuple) else (results,))]
-    program = build(canonical.canonicalize(roots), "c").program
-    golden(f"c/{name}.c", "\n".join(kernel.text for kernel in program.kernels))
+    program = build(canonical.canonicalize(roots), dialect).program
+    return between.join(kernel.text for kernel in program.kernels)

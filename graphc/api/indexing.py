@@ -219,7 +219,7 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
         raise DTypeError(f"indices must be integers, not {index.dtype}", op=name)
     known = host_view(index.node) if isinstance(index, Tensor) else index
     if known is not None:
-        return _checked_now(known, n, axis, name)
+        return _checked_now(known, n, axis, name, index.node.device if isinstance(index, Tensor) else None)
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
         index = cast(index, dtypes.int64)
     node = index.node
@@ -227,7 +227,7 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
     return cast(wrap(node), dtypes.int64)
 
 
-def _checked_now(index: np.ndarray, n: int, axis: int, name: str) -> Tensor:
+def _checked_now(index: np.ndarray, n: int, axis: int, name: str, device: str | None) -> Tensor:
     least, most = (int(index.min()), int(index.max())) if index.size else (0, -1)
     if not -n <= least <= most + 1 <= n:
         bad = index[(index < -n) | (index >= n)].flat[0] if index.dtype.kind == "i" else index[index >= n].flat[0]
@@ -235,7 +235,9 @@ def _checked_now(index: np.ndarray, n: int, axis: int, name: str) -> Tensor:
     index = index.astype(np.int64)  # a copy, so that nobody can write to it
     if least < 0:
         index = np.where(index < 0, index + n, index)
-    return record.from_numpy(index, copy=False) if index.ndim else wrap(record.scalar(int(index), dtypes.int64, name))
+    if not index.ndim:
+        return wrap(record.scalar(int(index), dtypes.int64, name))
+    return record.from_numpy(index, copy=False, device=device)
 
 
 # ------------------------------------------------------------------------------------------------------------ reading

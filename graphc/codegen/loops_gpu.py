@@ -79,8 +79,10 @@ def _text(environment, model: _Model, entry: str) -> str:
 def _filled(environment, name: str, model: str) -> str:
     """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "gpu/loops.j2")
-    return environment.get_template("gpu/kernel.j2").render(k=json.loads(model), loops=loops, table=dialect(name).table,
+    text = environment.get_template("gpu/kernel.j2").render(k=json.loads(model), loops=loops, table=dialect(name).table,
                                                             preamble=_preamble(environment, name))
+    before, kernel, inside = text.partition("GC_KERNEL void ")
+    return before + kernel + "".join(f"{line}\n" for line in inside.splitlines() if line.strip())
 
 
 @dataclass(frozen=True, slots=True)

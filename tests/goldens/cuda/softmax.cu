@@ -1,0 +1,187 @@
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define GC_INLINE static __device__ __forceinline__
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256)
+#define GC_GLOBAL
+#define GC_SHARED
+#define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
+#define GC_SCRATCH_ARGUMENT
+#define GC_SCRATCH_DECLARATION extern __shared__ __align__(16) char scratch[];
+#define GC_RESTRICT __restrict__
+#define GC_BARRIER() __syncthreads()
+#define GC_GROUP ((int64_t)blockIdx.x)
+#define GC_ITEM ((int)threadIdx.x)
+#define GC_SHUFFLES 32
+#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_UNROLL _Pragma("unroll")
+#define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
+#define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+template <class R> struct gc_parts { R x, y; };
+typedef gc_parts<float> cfloat;
+typedef gc_parts<double> cdouble;
+template <class R> GC_INLINE gc_parts<R> gc_of_parts(R re, R im) { gc_parts<R> z; z.x = re; z.y = im; return z; }
+template <class R> GC_INLINE gc_parts<R> operator+(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x + b.x, a.y + b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x - b.x, a.y - b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
+#define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
+
+template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+{
+    union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
+    u.words[0] = 0;
+    u.value = x;
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down_sync(0xFFFFFFFFu, u.words[k], n);
+    return u.value;
+}
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+typedef struct { int64_t w[9]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return a != a || b != b ? a + b : z;
+}
+GC_INLINE float gc_exp_float(float x)
+{
+    return exp(x);
+}
+
+GC_INLINE void kernel_name_body(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
+{
+    GC_SCRATCH_DECLARATION
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const int64_t a1 = words.w[3];
+    const int64_t a2 = words.w[4];
+    const int64_t a3 = words.w[5];
+    const int64_t a4 = words.w[6];
+    const int64_t a5 = words.w[7];
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float max0 = gc_bits_float(0xff800000u);
+    {
+        const int64_t length = (live ? a1 : 0);
+        float max0_part = gc_bits_float(0xff800000u);
+        for (int64_t j = own; j < length; j += 64) {
+            const float t0 = x0[i * a2 + j];
+            max0_part = gc_max_float(max0_part, (t0));
+
+        }
+        max0 = max0_part;
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = gc_max_float(here, there);
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        #endif
+        max0 = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+
+    }
+    GC_SHARED float *row0 = (GC_SHARED float *)(scratch + 0)
+        + GC_ITEM / 64 * a3;
+    float sum1 = -0.0f;
+    {
+        const int64_t length = (live ? a1 : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum1_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            const float t1 = x0[i * a4 + j];
+            const float t2 = gc_exp_float((t1 - max0));
+            row0[j] = t2;
+            sum1_part = sum1_part + (t2);
+
+        }
+        fold_float[GC_ITEM] = sum1_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum1_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+
+
+
+        sum1 = sum1_part;
+    }
+    for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
+        y0[i * a5 + j] = row0[j] / sum1;
+
+    }
+
+}
+
+/* the table: addresses of the buffers, words, address of the faults */
+GC_KERNEL void row_max_sum_div_ccd16083(const int64_t *GC_RESTRICT table)
+{
+    kernel_name_body(
+        (const char *)table[0],
+        (char *)table[1],
+        *(const gc_words *)(table + 2), (int *)table[11]);
+}

@@ -1,0 +1,94 @@
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#ifndef GC_WAVE     /* items of a wavefront: 32 or 64, by the device */
+#define GC_WAVE 64
+#endif
+#define GC_INLINE static __device__ __forceinline__
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256)
+#define GC_GLOBAL
+#define GC_SHARED
+#define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
+#define GC_SCRATCH_ARGUMENT
+#define GC_SCRATCH_DECLARATION extern __shared__ __attribute__((aligned(16))) char scratch[];
+#define GC_RESTRICT __restrict__
+#define GC_BARRIER() __syncthreads()
+#define GC_GROUP ((int64_t)blockIdx.x)
+#define GC_ITEM ((int)threadIdx.x)
+#define GC_SHUFFLES GC_WAVE
+#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_UNROLL _Pragma("unroll")
+#define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
+#define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+template <class R> struct gc_parts { R x, y; };
+typedef gc_parts<float> cfloat;
+typedef gc_parts<double> cdouble;
+template <class R> GC_INLINE gc_parts<R> gc_of_parts(R re, R im) { gc_parts<R> z; z.x = re; z.y = im; return z; }
+template <class R> GC_INLINE gc_parts<R> operator+(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x + b.x, a.y + b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x - b.x, a.y - b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
+#define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
+
+template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+{
+    union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
+    u.words[0] = 0;
+    u.value = x;
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    return u.value;
+}
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+typedef struct { int64_t w[5]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
+{
+    return GC_COMPLEX(float, x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x);
+}
+GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
+
+GC_INLINE void kernel_name_body(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    const GC_GLOBAL char *GC_RESTRICT b1,
+    GC_GLOBAL char *GC_RESTRICT b2,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    const GC_GLOBAL cfloat *GC_RESTRICT x0 = (const GC_GLOBAL cfloat *)(b0 + words.w[0]);
+    const GC_GLOBAL cfloat *GC_RESTRICT x1 = (const GC_GLOBAL cfloat *)(b1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const int64_t a0 = words.w[3];
+    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
+    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+        const int64_t i = at;
+        {
+            y0[i] = gc_cabs_float(gc_cmul_cfloat(x0[i], x1[i]));
+
+        }
+
+    }
+}
+
+/* the table: addresses of the buffers, words, address of the faults */
+GC_KERNEL void map_abs_02ef0100(const int64_t *GC_RESTRICT table)
+{
+    kernel_name_body(
+        (const char *)table[0],
+        (const char *)table[1],
+        (char *)table[2],
+        *(const gc_words *)(table + 3), (int *)table[8]);
+}

@@ -1,0 +1,220 @@
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#ifndef GC_WAVE     /* items of a wavefront: 32 or 64, by the device */
+#define GC_WAVE 64
+#endif
+#define GC_INLINE static __device__ __forceinline__
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256)
+#define GC_GLOBAL
+#define GC_SHARED
+#define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
+#define GC_SCRATCH_ARGUMENT
+#define GC_SCRATCH_DECLARATION extern __shared__ __attribute__((aligned(16))) char scratch[];
+#define GC_RESTRICT __restrict__
+#define GC_BARRIER() __syncthreads()
+#define GC_GROUP ((int64_t)blockIdx.x)
+#define GC_ITEM ((int)threadIdx.x)
+#define GC_SHUFFLES GC_WAVE
+#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_UNROLL _Pragma("unroll")
+#define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
+#define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+template <class R> struct gc_parts { R x, y; };
+typedef gc_parts<float> cfloat;
+typedef gc_parts<double> cdouble;
+template <class R> GC_INLINE gc_parts<R> gc_of_parts(R re, R im) { gc_parts<R> z; z.x = re; z.y = im; return z; }
+template <class R> GC_INLINE gc_parts<R> operator+(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x + b.x, a.y + b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x - b.x, a.y - b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
+#define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
+
+template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+{
+    union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
+    u.words[0] = 0;
+    u.value = x;
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    return u.value;
+}
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+typedef struct { int64_t w[13]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return a != a || b != b ? a + b : z;
+}
+
+GC_INLINE void kernel_name_body(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    const GC_GLOBAL char *GC_RESTRICT b1,
+    const GC_GLOBAL char *GC_RESTRICT b2,
+    GC_GLOBAL char *GC_RESTRICT b3,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, tile_a, 1024);
+    GC_SHARED_ARRAY(float, tile_b, 544);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const int64_t a0 = words.w[4];
+    const int64_t a1 = words.w[5];
+    const int64_t a2 = words.w[6];
+    const int64_t a3 = words.w[7];
+    const int64_t a4 = words.w[8];
+    const int64_t a5 = words.w[9];
+    const int64_t a6 = words.w[10];
+    const int64_t a7 = words.w[11];
+    /* 256 items share a block */
+    const int own = GC_ITEM;
+    const int64_t turn = GC_GROUP * 1 + 0;
+    const bool live = turn < a1 * a0;
+    const int64_t at = live ? turn : a1 * a0 - 1;
+    const int64_t mb = gc_rest(at, a0);
+    const int64_t nb = gc_quotient(at, a0);
+    const int64_t m_size = a3, n_size = a4, length = a2;
+    const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    float part[4][4];
+    float next_a[2], next_b[2];
+    GC_UNROLL for (int i = 0; i < 4; i++)
+        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+    {
+        const int64_t k_from = 0;
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
+            next_a[e] = 0;
+            if (m_at < m_size && k_at < length) {
+                const int64_t m = m_at;
+                const int64_t k = k_at;
+                next_a[e] = x0[k + m * a5];
+
+            }
+        }
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
+            next_b[e] = 0;
+            if (n_at < n_size && k_at < length) {
+                const int64_t n = n_at;
+                const int64_t k = k_at;
+                next_b[e] = x1[k * a6 + n];
+
+            }
+        }
+    }
+    for (int64_t k_first = 0; k_first < length; k_first += 8) {
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
+        }
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
+        }
+        GC_BARRIER();
+        {
+            const int64_t k_from = k_first + 8;
+            GC_UNROLL for (int e = 0; e < 2; e++) {
+                const int spot = e * 256 + GC_ITEM;
+                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
+                next_a[e] = 0;
+                if (m_at < m_size && k_at < length) {
+                    const int64_t m = m_at;
+                    const int64_t k = k_at;
+                    next_a[e] = x0[k + m * a5];
+
+                }
+            }
+            GC_UNROLL for (int e = 0; e < 2; e++) {
+                const int spot = e * 256 + GC_ITEM;
+                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
+                next_b[e] = 0;
+                if (n_at < n_size && k_at < length) {
+                    const int64_t n = n_at;
+                    const int64_t k = k_at;
+                    next_b[e] = x1[k * a6 + n];
+
+                }
+            }
+        }
+        if (k_first + 8 <= length) {
+            GC_UNROLL for (int k = 0; k < 8; k++) {
+                float left[4], right[4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                GC_UNROLL for (int j = 0; j < 4; j++)
+                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+            }
+        } else {
+            for (int k = 0; k < (int)(length - k_first); k++) {
+                float left[4], right[4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                GC_UNROLL for (int j = 0; j < 4; j++)
+                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+            }
+        }
+        GC_BARRIER();
+    }
+    /* the results by way of shared memory, so that neighbouring items store neighbours */
+    GC_UNROLL for (int i = 0; i < 4; i++) {
+        GC_UNROLL for (int j = 0; j < 4; j++)
+            tile_a[item_m * 64 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
+        GC_BARRIER();
+        for (int e = GC_ITEM; e < 1024; e += 256) {
+            const int row = e / 64;
+            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + e % 64;
+            if (m_at < m_size && n_at < n_size) {
+                const float dot0 = tile_a[e];
+                const int64_t m = m_at;
+                const int64_t n = n_at;
+                y0[m * a7 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
+
+            }
+        }
+        GC_BARRIER();
+    }
+
+}
+
+/* the table: addresses of the buffers, words, address of the faults */
+GC_KERNEL void contract_dot_maximum_c7420530(const int64_t *GC_RESTRICT table)
+{
+    kernel_name_body(
+        (const char *)table[0],
+        (const char *)table[1],
+        (const char *)table[2],
+        (char *)table[3],
+        *(const gc_words *)(table + 4), (int *)table[17]);
+}

@@ -1,0 +1,113 @@
+typedef struct { int64_t w[8]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return a != a || b != b ? a + b : z;
+}
+
+GC_KERNEL void row_max_min_cast_571f8766(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(int32_t, fold_int32_t, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL int64_t *GC_RESTRICT y0 = (GC_GLOBAL int64_t *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const int64_t a1 = words.w[3];
+    const int64_t a2 = words.w[4];
+    const int64_t a3 = words.w[5];
+    const int32_t p0 = (int32_t)words.w[6];
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float max0 = gc_bits_float(0xff800000u);
+    {
+        const int64_t length = (live ? a1 : 0);
+        float max0_part = gc_bits_float(0xff800000u);
+        for (int64_t j = own; j < length; j += 64) {
+            const float t0 = x0[i * a2 + j];
+            max0_part = gc_max_float(max0_part, (t0));
+        }
+        max0 = max0_part;
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = gc_max_float(here, there);
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        #endif
+        max0 = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+    }
+    int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+    {
+        const int64_t length = (live ? a1 : 0);
+        int32_t min1_part = (int32_t)(((uint32_t)1 << 31) - 1);
+        for (int64_t j = own; j < length; j += 64) {
+            const float t1 = x0[i * a3 + j];
+            min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+        }
+        min1 = min1_part;
+        fold_int32_t[GC_ITEM] = min1;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            int32_t here = fold_int32_t[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const int32_t there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here < there ? here : there;
+            }
+            if (own == 0) fold_int32_t[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        min1 = fold_int32_t[GC_ITEM - own * 1];
+        GC_BARRIER();
+    }
+    if (live && own == 0) y0[i] = (int64_t)min1;
+}

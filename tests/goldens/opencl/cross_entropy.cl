@@ -1,0 +1,247 @@
+typedef struct { int64_t w[10]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return a != a || b != b ? a + b : z;
+}
+GC_INLINE float gc_exp_float(float x)
+{
+    return exp(x);
+}
+/* Wraps a negative index; one outside 0..n-1 sets a bit of *bad and becomes 0. */
+GC_INLINE int64_t gc_check_index(int64_t i, int64_t n, int number, uint64_t *bad)
+{
+    const int64_t at = i < 0 ? i + n : i;
+    const uint64_t outside = (uint64_t)at >= (uint64_t)n;
+    *bad |= outside << number;
+    return outside ? 0 : at;
+}
+/* the number of the lowest bit that is set */
+GC_INLINE int gc_first(uint64_t bits)
+{
+    int k = 0;
+    while (!(bits >> k & 1)) k++;
+    return k;
+}
+GC_INLINE float gc_log_float(float x)
+{
+    return log(x);
+}
+
+GC_KERNEL void row_max_sum_f81ff9f6(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    const GC_GLOBAL char *GC_RESTRICT b1,
+    GC_GLOBAL char *GC_RESTRICT b2,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    const GC_GLOBAL int64_t *GC_RESTRICT x1 = (const GC_GLOBAL int64_t *)(b1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const int64_t a0 = words.w[3];
+    const int64_t a1 = words.w[4];
+    const int64_t a2 = words.w[5];
+    const int64_t a3 = words.w[6];
+    const int64_t a4 = words.w[7];
+    const int64_t a5 = words.w[8];
+    uint64_t bad = 0;    /* one bit for each bounds check */
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float max0 = gc_bits_float(0xff800000u);
+    {
+        const int64_t length = (live ? a1 : 0);
+        float max0_part = gc_bits_float(0xff800000u);
+        for (int64_t j = own; j < length; j += 64) {
+            const float t0 = x0[i * a2 + j];
+            max0_part = gc_max_float(max0_part, (t0));
+        }
+        max0 = max0_part;
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = gc_max_float(here, there);
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            GC_BARRIER();
+        }
+        #endif
+        max0 = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+    }
+    float sum1 = -0.0f;
+    {
+        const int64_t length = (live ? a1 : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum1_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            const float t1 = x0[i * a3 + j];
+            const float t2 = t1 - max0;
+            sum1_part = sum1_part + (gc_exp_float(t2));
+        }
+        fold_float[GC_ITEM] = sum1_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum1_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        sum1 = sum1_part;
+    }
+    const int64_t t3 = gc_check_index(x1[i], a4, 0, &bad);
+    const float t6 = gc_log_float(sum1);
+    float sum2 = -0.0f;
+    {
+        const int64_t length = (live ? a1 : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum2_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            const float t4 = x0[i * a5 + j];
+            const float t5 = t4 - max0;
+            sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
+        }
+        fold_float[GC_ITEM] = sum2_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum2_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        sum2 = sum2_part;
+    }
+    if (live && own == 0) y0[i] = sum2;
+    if (live && bad) GC_ATOMIC_MAX(fault + words.w[9], 64 - gc_first(bad));
+}
+
+typedef struct { int64_t w[5]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+
+GC_KERNEL void row_sum_div_28bacb2a(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const float p0 = gc_bits_float((uint32_t)words.w[3]);
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < 1;
+    float sum0 = -0.0f;
+    {
+        const int64_t length = (live ? a0 : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum0_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            sum0_part = sum0_part + (-x0[j]);
+        }
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum0_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        sum0 = sum0_part;
+    }
+    if (live && own == 0) y0[0] = sum0 / p0;
+}

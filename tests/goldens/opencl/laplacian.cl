@@ -1,0 +1,42 @@
+typedef struct { int64_t w[16]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+
+GC_KERNEL void map_sub_21d5c77d(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const int64_t a1 = words.w[3];
+    const int64_t a2 = words.w[4];
+    const int64_t a3 = words.w[5];
+    const int64_t a4 = words.w[6];
+    const int64_t a5 = words.w[7];
+    const int64_t a6 = words.w[8];
+    const int64_t a7 = words.w[9];
+    const int64_t a8 = words.w[10];
+    const int64_t a9 = words.w[11];
+    const int64_t a10 = words.w[12];
+    const int64_t a11 = words.w[13];
+    const float p0 = gc_bits_float((uint32_t)words.w[14]);
+    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0 * a1);
+    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+        const int64_t i1 = gc_rest(at, a1);
+        const int64_t i0 = gc_quotient(at, a1);
+        {
+            y0[i0 * a2 + i1] = (((x0[i0 * a3 + i1 + 1] + x0[i0 * a4 + i1 + a5]) + x0[i0 * a6 + i1 + a7]) + x0[i0 * a8 + i1 + a9]) - (p0 * x0[i0 * a10 + i1 + a11]);
+        }
+    }
+}

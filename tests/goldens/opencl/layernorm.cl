@@ -1,0 +1,144 @@
+typedef struct { int64_t w[13]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+
+GC_KERNEL void row_sum_m2_mul_8657c535(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    const GC_GLOBAL char *GC_RESTRICT b1,
+    GC_GLOBAL char *GC_RESTRICT b2,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, mean_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const int64_t a0 = words.w[3];
+    const int64_t a1 = words.w[4];
+    const int64_t a2 = words.w[5];
+    const int64_t a3 = words.w[6];
+    const int64_t a4 = words.w[7];
+    const int64_t a5 = words.w[8];
+    const float p0 = gc_bits_float((uint32_t)words.w[9]);
+    const float p1 = gc_bits_float((uint32_t)words.w[10]);
+    const float p2 = gc_bits_float((uint32_t)words.w[11]);
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float sum0 = -0.0f;
+    float m21 = -0.0f, m21_mean = 0;
+    {
+        const int64_t length = (live ? a1 : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum0_part = -0.0f;
+        float m21_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            const float t0 = x0[i * a3 + j];
+            sum0_part = sum0_part + (t0);
+            m21_part = m21_part + (t0);
+        }
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum0_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        fold_float[GC_ITEM] = m21_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        m21_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        /* deviations from the chunk's mean */
+        float m21_mean_part = first < last ? m21_part / (float)(last - first) : 0;
+        {
+            float squares = 0;
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t0 = x0[i * a2 + j];
+                const float d = (t0) - m21_mean_part; squares = squares + d * d;
+            }
+            m21_part = squares;
+        }
+        fold_float[GC_ITEM] = m21_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        m21_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        sum0 = sum0_part;
+        m21 = m21_part;
+    }
+    const float t2 = sum0 / p0;
+    const float t3 = sqrt(((m21 / p1) + p2));
+    for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
+        const float t1 = x0[i * a4 + j];
+        y0[i * a5 + j] = ((t1 - t2) / t3) * x1[j];
+    }
+}

@@ -1,0 +1,146 @@
+typedef struct { int64_t w[8]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+
+GC_KERNEL void row_sum_68273735(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const int64_t a1 = words.w[3];
+    const int64_t a2 = words.w[4];
+    const int64_t a3 = words.w[5];
+    const int64_t a4 = words.w[6];
+    /* 64 items share a row */
+    const int own = GC_ITEM % 64;
+    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float sum0 = -0.0f;
+    {
+        const int64_t length = (live ? MIN(a1, i * a2 + a3) : 0);
+        const int64_t first = 0;
+        const int64_t last = MIN(first + 1024, length);
+        float sum0_part = -0.0f;
+        for (int64_t j = first + own; j < last; j += 64) {
+            const float t0 = x0[i * a4 + j];
+            sum0_part = sum0_part + (t0 * t0);
+        }
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 1);
+                here = here + there;
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 32; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            GC_BARRIER();
+        }
+        #endif
+        sum0_part = fold_float[GC_ITEM - own * 1];
+        GC_BARRIER();
+        sum0 = sum0_part;
+    }
+    if (live && own == 0) y0[i] = sum0;
+}
+
+typedef struct { int64_t w[4]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+
+GC_KERNEL void map_sqrt_1c8888b2(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    float sum_all0 = -0.0f;
+    {
+        const int64_t length = a0;
+        float sum_all0_level[32];
+        for (int64_t block = 0; block * 256 < a0; block++) {
+            const int64_t first = block * 256 + GC_ITEM * 1;
+            const int64_t last = MIN(first + 1, length);
+            float sum_all0_part = -0.0f;
+            for (int64_t j = first; j < last; j += 1) {
+                sum_all0_part = sum_all0_part + (x0[j]);
+            }
+            fold_float[GC_ITEM] = sum_all0_part;
+            GC_BARRIER();
+            for (int near = 1; near < 256; near *= 2) {
+                if ((GC_ITEM & (2 * near - 1)) == 0 && first + near * 1 < length) {
+                    fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 1];
+                }
+                GC_BARRIER();
+            }
+            sum_all0_part = fold_float[GC_ITEM - GC_ITEM * 1];
+            GC_BARRIER();
+            if (block * 256 < length) {
+                int level = 0;
+                int64_t merged = MIN(length - block * 256, 256);
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)256 << level;
+                    sum_all0_part = sum_all0_level[level] + sum_all0_part;
+                    merged += full;
+                }
+                sum_all0_level[level] = sum_all0_part;
+            }
+        }
+        const int64_t blocks = (length + 255) / 256;
+        int64_t merged = 0;
+        for (int level = 0; blocks >> level; level++)
+            if (blocks >> level & 1) {
+                const int64_t full = (int64_t)256 << level;
+                if (merged) {
+                    sum_all0 = sum_all0_level[level] + sum_all0;
+                    merged += full;
+                } else {
+                    sum_all0 = sum_all0_level[level];
+                    merged = length - ((blocks - 1) >> level << level) * 256;
+                }
+            }
+    }
+    const int64_t stop = MIN((GC_GROUP + 1) * 256, 1);
+    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+        const int64_t i = at;
+        const float t0 = sqrt(sum_all0);
+        {
+            y0[0] = t0;
+        }
+    }
+}

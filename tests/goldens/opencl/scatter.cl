@@ -1,0 +1,34 @@
+typedef struct { int64_t w[6]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+
+GC_KERNEL void scatter_c75522a4(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    const GC_GLOBAL char *GC_RESTRICT b1,
+    GC_GLOBAL char *GC_RESTRICT b2,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    const GC_GLOBAL int64_t *GC_RESTRICT x0 = (const GC_GLOBAL int64_t *)(b0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const int64_t a0 = words.w[3];
+    const int64_t a1 = words.w[4];
+    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
+    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+        const int64_t i = at;
+        for (int64_t j = 0; j < a1; j += 1) {
+            const int64_t t0 = x0[j];
+            {
+                y0[i + (int64_t)t0 * 3] = y0[i + (int64_t)t0 * 3] + x1[i + j * 3];
+            }
+        }
+    }
+}

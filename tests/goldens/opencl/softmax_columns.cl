@@ -1,0 +1,141 @@
+typedef struct { int64_t w[9]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_max_float(float a, float b)
+{
+    const float x = a > b ? a : b, y = b > a ? b : a;
+    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
+    return a != a || b != b ? a + b : z;
+}
+GC_INLINE float gc_exp_float(float x)
+{
+    return exp(x);
+}
+
+GC_KERNEL void column_max_sum_div_b0829362(
+    const GC_GLOBAL char *GC_RESTRICT b0,
+    GC_GLOBAL char *GC_RESTRICT b1,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    GC_SHARED_ARRAY(float, fold_float, 256);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const int64_t a0 = words.w[2];
+    const int64_t a1 = words.w[3];
+    const int64_t a2 = words.w[4];
+    const int64_t a3 = words.w[5];
+    const int64_t a4 = words.w[6];
+    const int64_t a5 = words.w[7];
+    /* 8 items share a column */
+    const int own = GC_ITEM / 32;
+    const int64_t turn = GC_GROUP * 32 + GC_ITEM % 32;
+    const bool live = turn < a0;
+    const int64_t at = live ? turn : a0 - 1;
+    const int64_t i = at;
+    float max0 = gc_bits_float(0xff800000u);
+    {
+        const int64_t length = (live ? a1 : 0);
+        float max0_part = gc_bits_float(0xff800000u);
+        for (int64_t j = own; j < length; j += 8) {
+            {
+                const float t0 = x0[i + j * a2];
+                max0_part = gc_max_float(max0_part, (t0));
+            }
+        }
+        max0 = max0_part;
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
+        #if GC_SHUFFLES > 1
+        for (int step = 4; step * 32 >= GC_SHUFFLES; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 32]);
+            GC_BARRIER();
+        }
+        {
+            float here = fold_float[GC_ITEM];
+            for (int step = MIN(8, GC_SHUFFLES / 32) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_DOWN(here, step * 32);
+                here = gc_max_float(here, there);
+            }
+            if (own == 0) fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+        }
+        #else
+        for (int step = 4; step; step >>= 1) {
+            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 32]);
+            GC_BARRIER();
+        }
+        #endif
+        max0 = fold_float[GC_ITEM - own * 32];
+        GC_BARRIER();
+    }
+    float sum1 = -0.0f;
+    {
+        const int64_t length = (live ? a1 : 0);
+        float sum1_level[32];
+        for (int64_t block = 0; block * 128 < a1; block++) {
+            const int64_t first = block * 128 + own * 16;
+            const int64_t last = MIN(first + 16, length);
+            float sum1_part = -0.0f;
+            for (int64_t j = first; j < last; j += 1) {
+                {
+                    const float t1 = x0[i + j * a3];
+                    const float t2 = gc_exp_float((t1 - max0));
+                    sum1_part = sum1_part + (t2);
+                }
+            }
+            fold_float[GC_ITEM] = sum1_part;
+            GC_BARRIER();
+            for (int near = 1; near < 8; near *= 2) {
+                if ((own & (2 * near - 1)) == 0 && first + near * 16 < length) {
+                    fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 32];
+                }
+                GC_BARRIER();
+            }
+            sum1_part = fold_float[GC_ITEM - own * 32];
+            GC_BARRIER();
+            if (block * 128 < length) {
+                int level = 0;
+                int64_t merged = MIN(length - block * 128, 128);
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)128 << level;
+                    sum1_part = sum1_level[level] + sum1_part;
+                    merged += full;
+                }
+                sum1_level[level] = sum1_part;
+            }
+        }
+        const int64_t blocks = (length + 127) / 128;
+        int64_t merged = 0;
+        for (int level = 0; blocks >> level; level++)
+            if (blocks >> level & 1) {
+                const int64_t full = (int64_t)128 << level;
+                if (merged) {
+                    sum1 = sum1_level[level] + sum1;
+                    merged += full;
+                } else {
+                    sum1 = sum1_level[level];
+                    merged = length - ((blocks - 1) >> level << level) * 128;
+                }
+            }
+    }
+    for (int64_t j = own; j < (live ? a1 : 0); j += 8) {
+        {
+            const float t3 = x0[i + j * a4];
+            const float t4 = gc_exp_float((t3 - max0));
+            y0[i + j * a5] = t4 / sum1;
+        }
+    }
+}
