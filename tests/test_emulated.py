@@ -18,6 +18,7 @@ from differential import at_once, every_node
 import graphc as gc
 from graphc import driver
 from graphc.errors import NoCompilerError
+from graphc.runtime import backend as backends
 from graphc.runtime import emulator
 from graphc.tolerances import equal_bits
 
@@ -71,6 +72,28 @@ def test_random_programs(device, seed):
         together, apart = at_once(program), every_node(program)
     for x, y in zip(together, apart, strict=True):
         assert equal_bits(x, y), program
+
+
+EXACT = {
+    "rows": lambda x: gc.sum(x, axis=1),
+    "columns": lambda x: gc.sum(x, axis=0),
+    "norm": lambda x: gc.sqrt(gc.sum(x * x)),
+    "normalised": lambda x: (x - gc.mean(x, axis=1, keepdims=True)) / gc.sqrt(gc.var(x, axis=1, keepdims=True) + 1e-5),
+    "variance": lambda x: gc.var(x, axis=0),
+    "product": lambda x: x @ gc.transpose(x),
+    "running": lambda x: gc.cumulative_sum(x, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
+    """Orders are spelled out (docs/numerics.md); only functions such as exp are each library's own."""
+    if backends.status()["cpu"] is not None:
+        pytest.skip("there is no C compiler")
+    x = np.random.default_rng(3).standard_normal((21, 1100)).astype(np.float32)
+    found = EXACT[name](gc.asarray(x)).numpy()
+    gc.set_backend("cpu")
+    assert equal_bits(found, EXACT[name](gc.asarray(x)).numpy())
 
 
 def test_a_second_run_compiles_nothing(device):
