@@ -163,7 +163,7 @@ class _Model:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value)}
             place = self.kept.get((s.buffer, s.index)) or \
-                f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"
+                f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index, s.buffer)}]"
             return {"kind": "store", "target": place, "value": self.spell.keep(s.value)}
         if type(s) is Accumulate:
             return enclosing[s.name](s)

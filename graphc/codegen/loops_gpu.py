@@ -176,7 +176,7 @@ class _Model:
             if s.local is not None:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value), "alone": False}
-            place = f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index)}]"
+            place = f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index, s.buffer)}]"
             return {"kind": "store", "target": place, "value": self.spell.keep(s.value),
                     "alone": self.shares and not self.inside}
         if type(s) is Accumulate:

@@ -81,6 +81,7 @@ class Speller:
         self.checks: list[Node] = []
         self.arrays: dict[str, str] = {}        # name of an accumulation that is an array -> the subscript here
         self._axes: dict[Axis, str] = {}
+        self._strides: dict[tuple, str] = {}    # buffer, what moves along it, by how much -> the argument
 
     # --------------------------------------------------------------------------------------------- integers
 
@@ -101,7 +102,9 @@ class Speller:
         """Make the extent of a loop an argument, also where it is 1."""
         self._axes[axis] = self.arg(axis.extent, -1)
 
-    def index(self, index: Index) -> str:
+    def index(self, index: Index, buffer: int | None = None) -> str:
+        """An index, of a buffer: what is read from one buffer at several offsets has its strides in common, so that
+        the compiler sees that the addresses have."""
         parts = []
         for atom, k in index.terms:
             text = self._atom(atom)
@@ -110,7 +113,10 @@ class Speller:
             elif k == -1:
                 parts.append(f" - {text}")
             else:
-                parts.append(f" + {text} * {self.arg(k, SHORT)}")
+                stride = self._strides.get((buffer, atom, k)) or self.arg(k, SHORT)
+                if buffer is not None:
+                    self._strides[buffer, atom, k] = stride
+                parts.append(f" + {text} * {stride}")
         if index.const or not parts:
             parts.append(f" + {self.arg(index.const, SHORT if self.kernel.unrolled else 1)}")
         text = "".join(parts)
@@ -192,7 +198,7 @@ class Speller:
     def _load(self, node: Node) -> str:
         number, index = node.attrs
         buffer = self.kernel.buffers[number]
-        text = self.fetch(f"{buffer.name}[{self.index(index)}]", node.dtype)
+        text = self.fetch(f"{buffer.name}[{self.index(index, number)}]", node.dtype)
         if node.srcs:
             return f"{self._operand(node.srcs[0])} ? {text} : 0"
         return text

@@ -20,7 +20,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t row_max_min_cast_75a7f463(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_3635af1f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -30,10 +30,9 @@ int64_t row_max_min_cast_75a7f463(void *const *buf, const int64_t *arg, int64_t 
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
-    const int64_t a6 = arg[6];
-    const int32_t p0 = (int32_t)arg[7];
-    const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6; at < stop; at++) {
+    const int32_t p0 = (int32_t)arg[6];
+    const int64_t stop = MIN(end * a5, a0);
+    for (int64_t at = begin * a5; at < stop; at++) {
         const int64_t i = at;
         float max0 = -__builtin_inff();
         {
@@ -70,7 +69,7 @@ int64_t row_max_min_cast_75a7f463(void *const *buf, const int64_t *arg, int64_t 
                 for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
-                    const float t1 = x0[i * a5 + j];
+                    const float t1 = x0[i * a2 + j];
                     min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
 
                 }
@@ -78,7 +77,7 @@ int64_t row_max_min_cast_75a7f463(void *const *buf, const int64_t *arg, int64_t 
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
-                const float t1 = x0[i * a5 + j];
+                const float t1 = x0[i * a2 + j];
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
 
             }

@@ -109,7 +109,7 @@ float logf(float);
 #define gc_log_float logf
 #endif
 
-int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_37be1da0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -123,11 +123,9 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
     const int64_t a6 = arg[6];
     const int64_t a7 = arg[7];
     const int64_t a8 = arg[8];
-    const int64_t a9 = arg[9];
-    const int64_t a10 = arg[10];
     uint64_t bad = 0;    /* one bit for each bounds check */
-    const int64_t stop = MIN(end * a10, a0);
-    for (int64_t at = begin * a10; at < stop; at++) {
+    const int64_t stop = MIN(end * a8, a0);
+    for (int64_t at = begin * a8; at < stop; at++) {
         const int64_t i = at;
         float max0 = -__builtin_inff();
         {
@@ -167,7 +165,7 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
                     for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t1 = x0[i * a5 + j];
+                        const float t1 = x0[i * a2 + j];
                         const float t2 = t1 - max0;
                         sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
 
@@ -176,7 +174,7 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t1 = x0[i * a5 + j];
+                    const float t1 = x0[i * a2 + j];
                     const float t2 = t1 - max0;
                     sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
 
@@ -208,7 +206,7 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
                     }
                 }
         }
-        const int64_t t3 = gc_check_index(x1[i], a6, 0, &bad);
+        const int64_t t3 = gc_check_index(x1[i], a5, 0, &bad);
         const float t6 = gc_log_float(sum1);
         float sum2 = -0.0f;
         {
@@ -220,10 +218,10 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
                 for (int l = 0; l < 64; l++) sum2_lane[l] = -0.0f;
                 int64_t base = first;
                 for (; base + 64 <= first + count; base += 64) {
-                    for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a7 + a8]);
+                    for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a6 + a7]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t4 = x0[i * a9 + j];
+                        const float t4 = x0[i * a2 + j];
                         const float t5 = t4 - max0;
                         sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
 
@@ -232,7 +230,7 @@ int64_t row_max_sum_80d6c97c(void *const *buf, const int64_t *arg, int64_t begin
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t4 = x0[i * a9 + j];
+                    const float t4 = x0[i * a2 + j];
                     const float t5 = t4 - max0;
                     sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
 

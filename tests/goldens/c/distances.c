@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_4447a6c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_b1fcc86f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -19,23 +19,8 @@ int64_t map_sum_4447a6c9(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a6 = arg[6];
     const int64_t a7 = arg[7];
     const int64_t a8 = arg[8];
-    const int64_t a9 = arg[9];
-    const int64_t a10 = arg[10];
-    const int64_t a11 = arg[11];
-    const int64_t a12 = arg[12];
-    const int64_t a13 = arg[13];
-    const int64_t a14 = arg[14];
-    const int64_t a15 = arg[15];
-    const int64_t a16 = arg[16];
-    const int64_t a17 = arg[17];
-    const int64_t a18 = arg[18];
-    const int64_t a19 = arg[19];
-    const int64_t a20 = arg[20];
-    const int64_t a21 = arg[21];
-    const int64_t a22 = arg[22];
-    const int64_t a23 = arg[23];
-    const int64_t stop = MIN(end * a23, a1 * a0);
-    for (int64_t at = begin * a23, width; at < stop; at += width) {
+    const int64_t stop = MIN(end * a8, a1 * a0);
+    for (int64_t at = begin * a8, width; at < stop; at += width) {
         const int64_t i1_start = at % a0;
         const int64_t i0b = at / a0;
         width = MIN(stop - at, a0 - i1_start);
@@ -79,21 +64,21 @@ int64_t map_sum_4447a6c9(void *const *buf, const int64_t *arg, int64_t begin, in
         }
         for (int64_t i0r = 0; i0r < MIN(a2, i0b * a3 + a4); i0r++) {
             const float t0 = x0[i0b * a5 + i0r * 16];
-            const float t2 = x0[i0b * a6 + i0r * 16 + 8];
-            const float t4 = x0[i0b * a7 + i0r * 16 + 4];
-            const float t6 = x0[i0b * a8 + i0r * 16 + 12];
-            const float t8 = x0[i0b * a9 + i0r * 16 + 2];
-            const float t10 = x0[i0b * a10 + i0r * 16 + 10];
-            const float t12 = x0[i0b * a11 + i0r * 16 + 6];
-            const float t14 = x0[i0b * a12 + i0r * 16 + 14];
-            const float t16 = x0[i0b * a13 + i0r * 16 + 1];
-            const float t18 = x0[i0b * a14 + i0r * 16 + 9];
-            const float t20 = x0[i0b * a15 + i0r * 16 + 5];
-            const float t22 = x0[i0b * a16 + i0r * 16 + 13];
-            const float t24 = x0[i0b * a17 + i0r * 16 + 3];
-            const float t26 = x0[i0b * a18 + i0r * 16 + 11];
-            const float t28 = x0[i0b * a19 + i0r * 16 + 7];
-            const float t30 = x0[i0b * a20 + i0r * 16 + 15];
+            const float t2 = x0[i0b * a5 + i0r * 16 + 8];
+            const float t4 = x0[i0b * a5 + i0r * 16 + 4];
+            const float t6 = x0[i0b * a5 + i0r * 16 + 12];
+            const float t8 = x0[i0b * a5 + i0r * 16 + 2];
+            const float t10 = x0[i0b * a5 + i0r * 16 + 10];
+            const float t12 = x0[i0b * a5 + i0r * 16 + 6];
+            const float t14 = x0[i0b * a5 + i0r * 16 + 14];
+            const float t16 = x0[i0b * a5 + i0r * 16 + 1];
+            const float t18 = x0[i0b * a5 + i0r * 16 + 9];
+            const float t20 = x0[i0b * a5 + i0r * 16 + 5];
+            const float t22 = x0[i0b * a5 + i0r * 16 + 13];
+            const float t24 = x0[i0b * a5 + i0r * 16 + 3];
+            const float t26 = x0[i0b * a5 + i0r * 16 + 11];
+            const float t28 = x0[i0b * a5 + i0r * 16 + 7];
+            const float t30 = x0[i0b * a5 + i0r * 16 + 15];
             for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
                 const float t1 = t0 - column15[i1 - i1_start];
                 const float t3 = t2 - column14[i1 - i1_start];
@@ -111,7 +96,7 @@ int64_t map_sum_4447a6c9(void *const *buf, const int64_t *arg, int64_t begin, in
                 const float t27 = t26 - column2[i1 - i1_start];
                 const float t29 = t28 - column1[i1 - i1_start];
                 const float t31 = t30 - column0[i1 - i1_start];
-                y0[i0b * a21 + i0r * a22 + i1] = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
+                y0[i0b * a6 + i0r * a7 + i1] = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
 
             }
 

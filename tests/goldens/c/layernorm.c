@@ -10,7 +10,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_m2_mul_edad5e0c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_c196202c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -22,13 +22,11 @@ int64_t row_sum_m2_mul_edad5e0c(void *const *buf, const int64_t *arg, int64_t be
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
-    const int64_t a7 = arg[7];
-    const int64_t a8 = arg[8];
-    const float p0 = gc_bits_float((uint32_t)arg[9]);
-    const float p1 = gc_bits_float((uint32_t)arg[10]);
-    const float p2 = gc_bits_float((uint32_t)arg[11]);
-    const int64_t stop = MIN(end * a8, a0);
-    for (int64_t at = begin * a8; at < stop; at++) {
+    const float p0 = gc_bits_float((uint32_t)arg[7]);
+    const float p1 = gc_bits_float((uint32_t)arg[8]);
+    const float p2 = gc_bits_float((uint32_t)arg[9]);
+    const int64_t stop = MIN(end * a6, a0);
+    for (int64_t at = begin * a6; at < stop; at++) {
         const int64_t i = at;
         float sum0 = -0.0f;
         float m21 = -0.0f, m21_mean = 0;
@@ -44,7 +42,7 @@ int64_t row_sum_m2_mul_edad5e0c(void *const *buf, const int64_t *arg, int64_t be
                 for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t0 = x0[i * a5 + j];
+                        const float t0 = x0[i * a4 + j];
                         sum0_lane[l] = sum0_lane[l] + (t0);
 
                     }
@@ -52,7 +50,7 @@ int64_t row_sum_m2_mul_edad5e0c(void *const *buf, const int64_t *arg, int64_t be
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t0 = x0[i * a5 + j];
+                    const float t0 = x0[i * a4 + j];
                     sum0_lane[l] = sum0_lane[l] + (t0);
 
                 }
@@ -129,8 +127,8 @@ int64_t row_sum_m2_mul_edad5e0c(void *const *buf, const int64_t *arg, int64_t be
         const float t2 = sum0 / p0;
         const float t3 = gc_sqrt_float(((m21 / p1) + p2));
         for (int64_t j = 0; j < a1; j++) {
-            const float t1 = x0[i * a6 + j];
-            y0[i * a7 + j] = ((t1 - t2) / t3) * x1[j];
+            const float t1 = x0[i * a4 + j];
+            y0[i * a5 + j] = ((t1 - t2) / t3) * x1[j];
 
         }
 

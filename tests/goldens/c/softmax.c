@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -63,9 +63,8 @@ int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t b
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
-    const int64_t a7 = arg[7];
-    const int64_t stop = MIN(end * a7, a0);
-    for (int64_t at = begin * a7; at < stop; at++) {
+    const int64_t stop = MIN(end * a6, a0);
+    for (int64_t at = begin * a6; at < stop; at++) {
         const int64_t i = at;
         float max0 = -__builtin_inff();
         {
@@ -106,7 +105,7 @@ int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t b
                     for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t1 = x0[i * a5 + j];
+                        const float t1 = x0[i * a2 + j];
                         const float t2 = gc_exp_float((t1 - max0));
                         row0[j] = t2;
                         sum1_lane[l] = sum1_lane[l] + (t2);
@@ -116,7 +115,7 @@ int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t b
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    const float t1 = x0[i * a5 + j];
+                    const float t1 = x0[i * a2 + j];
                     const float t2 = gc_exp_float((t1 - max0));
                     row0[j] = t2;
                     sum1_lane[l] = sum1_lane[l] + (t2);
@@ -150,7 +149,7 @@ int64_t row_max_sum_div_355154e9(void *const *buf, const int64_t *arg, int64_t b
                 }
         }
         for (int64_t j = 0; j < a1; j++) {
-            y0[i * a6 + j] = row0[j] / sum1;
+            y0[i * a5 + j] = row0[j] / sum1;
 
         }
 

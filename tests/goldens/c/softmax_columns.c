@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_e45bc5c0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -58,10 +58,8 @@ int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_
     const int64_t a2 = arg[2];
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
-    const int64_t a5 = arg[5];
-    const int64_t a6 = arg[6];
-    const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6, width; at < stop; at += width) {
+    const int64_t stop = MIN(end * a4, a0);
+    for (int64_t at = begin * a4, width; at < stop; at += width) {
         const int64_t i_start = at;
         width = MIN(stop - at, a0 - i_start);
         width = MIN(width, 1024);
@@ -114,7 +112,7 @@ int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_
                         _Pragma("GCC unroll 16")
                         for (int64_t r = 0; r < 16; r++) {
                             const int64_t j = first + r;
-                            const float t1 = x0[i + j * a3];
+                            const float t1 = x0[i + j * a2];
                             const float t2 = gc_exp_float((t1 - max0[i - i_start]));
                             sum1_sum = sum1_sum + (t2);
 
@@ -127,7 +125,7 @@ int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_
                         
                         for (int64_t r = 0; r < count; r++) {
                             const int64_t j = first + r;
-                            const float t1 = x0[i + j * a3];
+                            const float t1 = x0[i + j * a2];
                             const float t2 = gc_exp_float((t1 - max0[i - i_start]));
                             sum1_sum = sum1_sum + (t2);
 
@@ -160,9 +158,9 @@ int64_t column_max_sum_div_fa081eb2(void *const *buf, const int64_t *arg, int64_
         }
         for (int64_t j = 0; j < a1; j++) {
             for (int64_t i = i_start; i < i_stop; i++) {
-                const float t3 = x0[i + j * a4];
+                const float t3 = x0[i + j * a2];
                 const float t4 = gc_exp_float((t3 - max0[i - i_start]));
-                y0[i + j * a5] = t4 / sum1[i - i_start];
+                y0[i + j * a3] = t4 / sum1[i - i_start];
 
             }
 
