@@ -186,14 +186,14 @@ class Pool:
         buffer.address, buffer.nbytes, buffer.owner, buffer.exports = block.address, nbytes, block, 0
         buffer._pool = self
         if settings.memory_limit is not None and used > settings.memory_limit:
-            raise _over_limit(nbytes, used - nbytes)  # the buffer goes back as the error leaves
+            raise over_limit(nbytes, used - nbytes)  # the buffer goes back as the error leaves
         return buffer
 
     def require(self, nbytes: int) -> None:
         """Raise MemoryError if nbytes more do not fit. For a program that is about to allocate them in pieces."""
         limit = settings.memory_limit
         if limit is not None and self.in_use + nbytes > limit:
-            raise _over_limit(nbytes, self.in_use)
+            raise over_limit(nbytes, self.in_use)
         if nbytes > self.cached:
             with self._lock:
                 self._check_system(nbytes)
@@ -266,7 +266,7 @@ class Pool:
         self._lock = threading.Lock()
 
 
-def _over_limit(nbytes: int, used: int) -> OutOfMemory:
+def over_limit(nbytes: int, used: int) -> OutOfMemory:
     return OutOfMemory(
         f"{nbytes:,} bytes on top of {used:,} in use exceed GRAPHC_MEMORY_LIMIT={settings.memory_limit:,}",
         fix="raise GRAPHC_MEMORY_LIMIT, or let go of tensors that are no longer needed",

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphc.config import settings
 from graphc.errors import BackendError, OutOfMemory
 from graphc.ir.program import Branch, Copy, KernelSource, Launch, Library, Loop, Program, bodies
 from graphc.runtime.backend import IndexFault
-from graphc.runtime.buffers import size_class
+from graphc.runtime.buffers import over_limit, size_class
 from graphc.runtime.counters import counters
 from graphc.runtime.executable import ControlSegment, LibrarySegment, check
 from graphc.runtime.image import Layout
@@ -155,6 +156,12 @@ class DevicePool:
         """Called when Python lets go of a buffer. Takes no lock."""
         block.free.append(block)
 
+    def require(self, nbytes: int) -> None:
+        """Raise OutOfMemory if nbytes more than are lent out exceed the limit that is set."""
+        limit = settings.memory_limit
+        if limit is not None and self.in_use + nbytes > limit:
+            raise over_limit(nbytes, self.in_use)
+
     def _fresh(self, size: int) -> Any:
         with self._lock:
             try:
@@ -203,6 +210,7 @@ class DeviceExecutable:
                 raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
         if len(params) < self._layout.params:
             raise ValueError(f"the program takes {self._layout.params} parameters, not {len(params)}")
+        self.pool.require(self.program.peak_bytes)
         outside = [*inputs, *self._outputs(inputs, donate)]
         arena = self.pool.allocate(self.program.arena) if self.program.arena else None
         fault = self._fault

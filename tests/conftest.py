@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lacking = table.get(name, {}) | ({} if name in ("cpu", "reference") else table["devices"])
     for item in items:
         test = item.nodeid.removeprefix("tests/")
-        for key in (test.partition("::")[0], test.partition("[")[0], test):
+        for key in (test.partition("/")[0], test.partition("::")[0], test.partition("[")[0], test):
             if key in lacking:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {lacking[key]}"))
                 break
