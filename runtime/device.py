@@ -30,7 +30,10 @@ CHECKS = 64  # a kernel reports this much less the number of the check that fail
 
 
 class Queue(Protocol):
-    """Memory of a device and work in order. A handle is what the device's interface calls a buffer."""
+    """Memory of a device and work in order. A handle is what the device's interface calls a buffer.
+
+    One with libraries also has takes(step), whether it runs a Library step there, and call(step, at), which does.
+    """
 
     def allocate(self, nbytes: int) -> Any:
         """A handle of fresh memory. Raises MemoryError if there is none."""
@@ -263,7 +266,8 @@ class _Code:
             elif isinstance(s, Copy):
                 self._steps.append(_Copied(s, pool).run)
             elif isinstance(s, Library):
-                self._steps.append(_OnHost(s, number).run)
+                there = hasattr(pool.queue, "takes") and pool.queue.takes(s)
+                self._steps.append((_OnDevice(s, pool.queue) if there else _OnHost(s, number)).run)
             else:
                 self._steps.append(_Turns(s, place, kernels, pool).run)
 
@@ -301,6 +305,16 @@ class _Copied:
         source, target, nbytes = at(self._step.source), at(self._step.target), self._step.nbytes
         if nbytes and source.address != target.address:
             self._queue.copy(source.handle, source.offset, target.handle, target.offset, nbytes)
+
+
+class _OnDevice:
+    """A library routine that the queue has a library of its own for."""
+
+    def __init__(self, step: Library, queue: Any):
+        self._step, self._queue = step, queue
+
+    def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
+        self._queue.call(self._step, at)
 
 
 class _OnHost:

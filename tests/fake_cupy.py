@@ -20,7 +20,7 @@ from graphc.ir.program import KernelSource
 from graphc.runtime.emulator import Emulator
 
 live: dict[int, int] = {}  # address -> size of what is allocated
-log: list[str] = []  # "upload", "launch NAME", "graph": what was enqueued
+log: list[str] = []  # "upload", "download", "copy", "launch NAME", "graph": what was enqueued
 
 
 class Memory:
@@ -132,8 +132,7 @@ def compile_using_nvrtc(source: str, options: tuple, arch: Any, filename: str) -
 
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
     assert stream == Stream.ptr
-    if kind == 1:
-        log.append("upload")
+    log.append({1: "upload", 2: "download", 3: "copy"}[kind])
     ctypes.memmove(dst, src, size)
 
 

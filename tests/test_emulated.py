@@ -20,6 +20,7 @@ from graphc import driver
 from graphc.errors import NoCompilerError
 from graphc.runtime import backend as backends
 from graphc.runtime import emulator
+from graphc.runtime.emulated import HipEmulated
 from graphc.tolerances import equal_bits
 
 SEEDS = (0, 3, 9, 11)     # 9: a team without a row of its own must not report an index
@@ -45,6 +46,18 @@ def device(request) -> Iterator[str]:
 def test_golden_programs(device, monkeypatch, name):
     monkeypatch.setattr(test_goldens, "leaf", emulated_programs.random_leaf())
     emulated_programs.run(name)
+
+
+@pytest.mark.parametrize("name", ["softmax", "argmax", "variance_columns"])
+def test_the_narrow_wavefront_of_hip(monkeypatch, name):
+    narrow = HipEmulated()
+    narrow.wavefront = 32
+    monkeypatch.setitem(driver._backends, "hip-emulated", narrow)
+    monkeypatch.setattr(driver, "_current", "hip-emulated")
+    monkeypatch.setattr(test_goldens, "leaf", emulated_programs.random_leaf())
+    driver.forget_programs()
+    emulated_programs.run(name)
+    driver.forget_programs()
 
 
 @pytest.mark.parametrize("names", [SANITIZED, LONG], ids=["some", "the others"])
