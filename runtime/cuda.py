@@ -26,6 +26,7 @@ from graphc.errors import CompileError
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Program
 from graphc.ir.routines import TABLE
 from graphc.runtime import cache
+from graphc.runtime.buffers import size_class
 from graphc.runtime.counters import counters
 from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer
 from graphc.runtime.image import Layout
@@ -45,6 +46,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
 }
 """)  # fmt: skip
 COPY_BLOCKS = 1024  # of a large copy
+STAGES = 16  # uploads that may be on their way
 
 
 class CudaBackend:
@@ -209,6 +211,9 @@ class CupyQueue:
         # No contraction: a multiplication and an addition become one operation only where the text says so.
         own = ("-ffp-contract=off", f"-DGC_WAVE={self.facts['warpSize']}") if hip else ("--fmad=false",)
         self.options = ("-std=c++17", *own)
+        self._staging = [_Stage(cupy) for _ in range(STAGES)]
+        self._uploads = 0
+        self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------------------------------ compiling
 
@@ -266,12 +271,16 @@ class CupyQueue:
         words[: len(buffers)] = 0
         table = np.array([*places, *words.tolist(), fault.handle.ptr + fault.offset], np.int64)
         memory = self.allocate(table.nbytes)
-        self.upload(memory.ptr, table.ctypes.data, table.nbytes)
+        self.upload(memory.ptr, table)
         self.start(kernel, groups, shared, memory.ptr)
 
-    def upload(self, device: int, host: int, nbytes: int) -> None:
-        """A few words between two addresses. Being in pageable memory, they are read before this returns."""
-        self._copy(device, host, nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+    def upload(self, address: int, words: np.ndarray) -> None:
+        """A few words to the device, through memory of the driver's: they may be changed when this returns."""
+        with self._lock:
+            place = self._staging[self._uploads % STAGES]
+            self._uploads += 1
+            self._copy(address, place.take(words), words.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+            place.event.record(self.stream)
 
     def start(self, kernel: Any, groups: int, shared: int, table: int) -> None:
         kernel((groups,), (GROUP,), (np.uint64(table),), shared_mem=shared, stream=self.stream)
@@ -297,6 +306,27 @@ class CupyQueue:
             found = TABLE[step.call].run(arguments, *arrays)
             for operand, value in zip(step.outputs, found, strict=True):
                 self.array(at(operand.slot), np.dtype(operand.dtype), operand.shape)[...] = value
+
+
+class _Stage:
+    """Pinned memory of the host for an upload, and the event after which it can be used again."""
+
+    def __init__(self, cupy: Any):
+        self.cupy = cupy
+        self.event = cupy.cuda.Event(disable_timing=True)
+        self._pinned: Any = None
+        self._words = np.empty(0, np.int64)
+
+    def take(self, words: np.ndarray) -> int:
+        """A copy of the words; its address."""
+        if self._pinned is not None:
+            self.event.synchronize()  # as a rule that is long past
+        if len(self._words) < len(words):
+            size = size_class(words.nbytes)
+            self._pinned = self.cupy.cuda.alloc_pinned_memory(size)
+            self._words = np.frombuffer(self._pinned, np.int64, size // 8)
+        self._words[: len(words)] = words
+        return self._pinned.ptr
 
 
 class CupyPool(DevicePool):
@@ -348,7 +378,6 @@ class _Tables:
                         self._add(kernels[program.kernels[step.kernel]], m.chunks, step.scratch, m.slots, m.args,
                                   m.params, number)  # fmt: skip
         self._host = np.array(self._words, np.int64)
-        self._host_address = self._host.ctypes.data
         self._table = pool.queue.allocate(max(self._host.nbytes, 8))
         self._patch = np.array(self._places, np.int64).reshape(-1, 3).T
 
@@ -372,13 +401,15 @@ class _Tables:
     def run(
         self, outside: Sequence[DeviceBuffer], arena: DeviceBuffer | None, params: Sequence[int], fault: DeviceBuffer
     ) -> None:
+        if not self._launches:
+            return
         at, which, offsets = self._patch
         own = [b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)]
         with self._lock, self._queue.stream:
             self._host[at] = np.array(own, np.int64).take(which) + offsets
             for word, number in self._scalars:
                 self._host[word] = params[number]
-            self._queue.upload(self._table.ptr, self._host_address, self._host.nbytes)
+            self._queue.upload(self._table.ptr, self._host)
             if self._graph is not None:
                 self._graph.launch(self._queue.stream)
                 return

@@ -70,6 +70,26 @@ class Graph:
             run()
 
 
+class Event:
+    """Of an upload; the work of this device is done at once."""
+
+    def __init__(self, *, disable_timing: bool):
+        assert disable_timing
+        self.recorded = False
+
+    def record(self, stream: Stream) -> None:
+        self.recorded = True
+
+    def synchronize(self) -> None:
+        assert self.recorded
+
+
+class PinnedMemory(bytearray):
+    @property
+    def ptr(self) -> int:
+        return np.frombuffer(self, np.uint8).ctypes.data
+
+
 class Stream:
     ptr = 7
     captured: list | None = None
@@ -161,7 +181,8 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
         __version__="fake", ndarray=ndarray, RawModule=RawModule,
         ascontiguousarray=lambda array: np.ascontiguousarray(array).view(ndarray),
         from_dlpack=lambda array: np.from_dlpack(array).view(ndarray), cuda=types.SimpleNamespace(
-            is_available=lambda: True, alloc=alloc, Stream=Stream, UnownedMemory=UnownedMemory,
+            is_available=lambda: True, alloc=alloc, Stream=Stream, Event=Event,
+            alloc_pinned_memory=PinnedMemory, UnownedMemory=UnownedMemory,
             MemoryPointer=MemoryPointer, Device=lambda number: types.SimpleNamespace(compute_capability="90"),
             nvrtc=types.SimpleNamespace(getVersion=lambda: (13, 0)),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
