@@ -18,7 +18,7 @@ CHUNK = 20
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "first_seed" in metafunc.fixturenames:
-        count = max(CHUNK, metafunc.config.getoption("--programs") // 20)
+        count = max(CHUNK, metafunc.config.getoption("--programs") // 50)
         metafunc.parametrize("first_seed", range(10_000, 10_000 + count, CHUNK))
 
 

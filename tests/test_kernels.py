@@ -27,8 +27,8 @@ ORDERS = ("forward", "reverse", "17")
 
 
 def _numbers(config) -> int:
-    """Programs to interpret: a tenth of those that the differential test runs, because it is slow."""
-    return max(CHUNK, config.getoption("--programs") // 10)
+    """Programs to interpret: a twentieth of those that the differential test runs, because it is slow."""
+    return max(CHUNK, config.getoption("--programs") // 20)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
