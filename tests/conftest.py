@@ -50,7 +50,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip what the backend cannot do: tests/lacking.toml has it all."""
     table = tomllib.loads((Path(__file__).parent / "lacking.toml").read_text())
     name = config.getoption("--backend")
-    lacking = table.get(name, {}) | ({} if name in ("cpu", "reference") else table["devices"])
+    lacking = {} if name == "cpu" else table["others"] | table.get(name, {})
+    if name not in ("cpu", "reference"):
+        lacking |= table["devices"]
     for item in items:
         test = item.nodeid.removeprefix("tests/")
         for key in (test.partition("/")[0], test.partition("::")[0], test.partition("[")[0], test):
