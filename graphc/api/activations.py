@@ -160,6 +160,8 @@ def softmax(x, /, axis: int | tuple[int, ...] = -1):
     >>> gc.softmax(gc.asarray([0.0, 0.0])).tolist()
     [0.5, 0.5]
     """
+    if not x.size:
+        return x
     e = exp(x - red.max(x, axis, keepdims=True).detach())   # the largest cancels out, also in the gradient
     return e / red.sum(e, axis, keepdims=True)
 
@@ -172,6 +174,8 @@ def log_softmax(x, /, axis: int | tuple[int, ...] = -1):
     >>> gc.log_softmax(gc.asarray([0.0, 0.0])).tolist()
     [-0.6931471805599453, -0.6931471805599453]
     """
+    if not x.size:
+        return x
     centred = x - red.max(x, axis, keepdims=True).detach()
     return centred - log(red.sum(exp(centred), axis, keepdims=True))
 

@@ -86,8 +86,9 @@ _explain()
 # ---------------------------------------------------------------------------------------------------- convolutions
 
 def _each(value, n: int, op: str, what: str, least: int = 0) -> tuple[int, ...]:
-    """One int for each of n axes."""
-    values = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,) * n
+    """One int for each of n axes; one alone is that of all."""
+    values = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+    values = values * n if len(values) == 1 else values
     found = tuple(an_int(v, op, what) for v in values)
     if len(found) != n:
         raise ShapeError(f"{what} {found} is not one number, nor one for each of {n} axes", op=op)

@@ -350,6 +350,8 @@ def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):
     if n < 0:
         raise ShapeError(f"n must not be negative: {n}", op="diff")
     place = normalize_axis(axis, x.ndim, "diff")
+    if not n:
+        return record.anew(x)       # as NumPy: nothing is joined either
     x = _joined(x, place, prepend, append)
     for _ in range(n):
         size = x.shape[place] - 1

@@ -299,8 +299,9 @@ def _dot_shared(gc, left, right, source):
     if prod(stack) != 1 or prod(left.shape[:-2]) != prod(right.shape[:-2]) or prod(left.shape[:-2]) == 1:
         return gc.matmul(left, right)
     k = left.shape[-1]
-    left = left.reshape(-1, *left.shape[-2:]).swapaxes(0, 1).reshape(left.shape[-2], -1)
-    right = right.reshape(prod(right.shape[:-2]) * k, right.shape[-1])
+    count = prod(left.shape[:-2])
+    left = left.reshape(count, *left.shape[-2:]).swapaxes(0, 1).reshape(left.shape[-2], count * k)
+    right = right.reshape(count * k, right.shape[-1])
     return gc.matmul(left, right).reshape(source.shape)
 
 

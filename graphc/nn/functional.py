@@ -1,6 +1,8 @@
 """Layers without parameters of their own, and losses."""
 from __future__ import annotations
 
+from math import prod
+
 import graphc as gc
 from graphc.errors import ShapeError
 
@@ -63,7 +65,7 @@ def group_norm(x, groups: int, weight=None, bias=None, eps: float = 1e-5):
     n, c, *rest = x.shape
     if c % groups:
         raise ShapeError(f"{c} channels do not make {groups} equal groups", op="group_norm")
-    grouped = _wide(x).reshape(n, groups, -1)
+    grouped = _wide(x).reshape(n, groups, c // groups * prod(rest))
     y = (grouped - grouped.mean(-1, keepdims=True)) * gc.rsqrt(grouped.var(-1, keepdims=True) + eps)
     return _scaled(y.reshape(x.shape).astype(x.dtype), *_per_channel(x, weight, bias))
 
