@@ -25,7 +25,7 @@ class Quantized:
     scale    float16 (..., blocks)
     offset   float16 (..., blocks), or None for blocks without one
     columns  0, or how many rows of the matrix lie side by side: then codes are (..., rows / columns, blocks, 16 or 32,
-             columns), scale and offset (..., rows / columns, blocks, columns). See `packed`.
+             columns), neighbours in 4 bits; scale and offset (..., rows / columns, blocks, columns). See `packed`.
     """
 
     codes: Tensor
@@ -59,8 +59,8 @@ class Quantized:
         axis = self.codes.ndim - 1 - last           # of the codes of a block
         codes = self.codes
         if codes.shape[axis] * 2 == BLOCK:
-            halves = gc.arange(0, 8, 4, dtype=gc.int32).reshape((2, 1, *(1,) * last))
-            codes = (codes.astype(gc.int32).expand_dims(axis) >> halves) & 15
+            halves = gc.arange(0, 8, 4, dtype=gc.int32).expand_dims(1)
+            codes = (codes.astype(gc.int32).expand_dims(axis + last) >> halves) & 15
         behind = codes.ndim - self.scale.ndim
 
         def by_block(t: Tensor) -> Tensor:
@@ -98,7 +98,11 @@ class Quantized:
             axis = self.scale.ndim - 2
             t = t.reshape((*t.shape[:axis], -1, columns, *t.shape[axis + 1:]))
             return gc.copy(gc.moveaxis(t, axis + 1, -1))
-        parts = [pack(t) for t in (self.codes, self.scale, self.offset)]
+        codes = self.codes
+        if codes.shape[-1] * 2 == BLOCK:        # neighbours into one byte: it is read once for two rows of a product
+            q = gc.concat([codes & 15, codes >> 4], axis=-1).reshape((*codes.shape, 2))
+            codes = q[..., 0] | (q[..., 1] << 4)
+        parts = [pack(t) for t in (codes, self.scale, self.offset)]
         gc.realize(*(t for t in parts if t is not None))
         return Quantized(*parts, columns)
 

@@ -119,9 +119,13 @@ def test_one_kernel_that_reads_packed_weights(kernels, bits, packed):
             assert equal_bits(y.numpy(), same.numpy())
 
 
-def test_one_row_is_unpacked_in_vectors(kernels):
-    x = gc.ones((1, 64), dtype=gc.float32)
-    assert "gc_lanes_uint8" in gc.plan(x @ random(128, 64, 4).packed().dequantize().mT).kernels[0].source
+@pytest.mark.parametrize("rows", [64, 100, 3])
+def test_one_row_is_unpacked_in_vectors(kernels, rows):
+    w = random(rows, 96, 4)
+    x = gc.asarray(rng.standard_normal((1, 96)).astype(np.float32))
+    y = x @ w.packed().dequantize().mT
+    assert rows < 8 or "gc_lanes_uint8" in gc.plan(y).kernels[0].source
+    assert equal_bits(y.numpy(), (x @ gc.asarray(numbers(w)).mT).numpy())
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "float16", "bfloat16"])

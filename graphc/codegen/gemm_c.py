@@ -5,6 +5,8 @@ at a time, from one flat position to another; a span of several axes is walked i
 """
 from __future__ import annotations
 
+from math import prod
+
 from dataclasses import dataclass
 
 from graphc.codegen.lanes_c import Lanes
@@ -22,6 +24,7 @@ WIDEST = 64                 # bytes of the widest vectors; what is packed ends o
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
+WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
 PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
@@ -141,6 +144,17 @@ def _chains(model, s: Template) -> list[dict] | None:
     return nest.statements(operand.body)
 
 
+def _tail(span: Span) -> tuple[Axis, ...]:
+    """The last axes of a span as far as all of them together are short enough to be written out."""
+    tail = span.axes[-1:]
+    for axis in reversed(span.axes[1:-1]):
+        if axis.extent * prod(a.extent for a in tail) > WRITTEN_OUT:
+            break
+        tail = (axis, *tail)
+    size = prod(a.extent for a in tail)
+    return tail if len(tail) > 1 and CHUNK % size == 0 and span.size % size == 0 else span.axes[-1:]
+
+
 def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
     """Where a square (or a few rows) begins in memory and how far apart its rows lie, if the operand is one load."""
     (store,) = innermost(operand.body).body[-1:]
@@ -207,8 +221,12 @@ class Nest:
         span, name = self.span_of[x.axis], x.axis.name
         start, stop = self.parts[span.name]
         lanes = self.panels and span.name == "n"
-        if self.lanes is not None and span.name == "k" and x.axis == span.axes[-1]:
-            return [self._chains(x)]
+        if self.lanes is not None and span.name == "k":
+            tail = _tail(span)
+            if len(tail) > 1:
+                return [self._whole(span, x, tail)]
+            if x.axis == span.axes[-1]:
+                return [self._chains(x)]
         if len(span.axes) == 1:
             self.at[span.name] = name
             if lanes:
@@ -236,12 +254,36 @@ class Nest:
     def _chains(self, x: Loop) -> dict:
         """A vector of columns for all of the last axis of k: the sums stay in a register meanwhile."""
         *before, columns = x.body
-        k, n = self.span_of[x.axis], self.span_of[columns.axis]
-        (first, last), (start, stop) = self._within(k), self._within(n)
+        first, last = self._within(self.span_of[x.axis])
+        return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED, "tail": None,
+                **self._links(before, columns)}
+
+    def _whole(self, span: Span, x: Loop, tail: tuple[Axis, ...]) -> dict:
+        """The same for several short axes of k, which are written out: where in a block a row lies is then known."""
+        size, at, place = prod(axis.extent for axis in tail), f"{span.name}_at", []
+        self.at[span.name] = " + ".join([at, *(f"{axis.name} * {step}" for axis, step in
+                                              zip(tail, ix.strides(tuple(a.extent for a in tail)), strict=True))])
+        head, rest = span.axes[:-len(tail)], f"{at} / {size}"
+        for k, axis in enumerate(reversed(head)):
+            outermost = k == len(head) - 1
+            place.append((axis.name, rest if outermost else f"{rest} % {self.model.spell.extent(axis)}"))
+            rest = rest if outermost else f"{rest} / {self.model.spell.extent(axis)}"
+        before: list = []
+        while x.axis != tail[-1]:
+            *lets, inner = x.body
+            before += lets
+            x = inner
+        *lets, columns = x.body
+        start, stop = self.parts[span.name]
+        return {"kind": "chains", "axis": at, "first": start, "last": stop, "depth": size, "place": place,
+                "tail": [(axis.name, axis.extent) for axis in tail], **self._links([*before, *lets], columns)}
+
+    def _links(self, before: list, columns: Loop) -> dict:
+        """The columns of a row of k: `before` is the same for all of them."""
+        start, stop = self._within(self.span_of[columns.axis])
         *lets, store = columns.body
         self.model.spell.helpers["gc_fma_float"] = None
-        return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED,
-                "lane": columns.axis.name, "start": start, "stop": stop,
+        return {"lane": columns.axis.name, "start": start, "stop": stop,
                 "part": f"parts[{self.at['n']} - n_first]", "factor": f"a_rows[{self.at['k']} - k_first]",
                 "vectors": self.statements(tuple(before)) + [self.lanes.let(let) for let in lets],
                 "vector": self.lanes.expr(store.value),
