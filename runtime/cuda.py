@@ -30,7 +30,6 @@ from graphc.runtime.buffers import size_class
 from graphc.runtime.counters import counters
 from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer
 from graphc.runtime.image import Layout
-from graphc.runtime.nvrtc import first_error
 
 GROUP = 256  # threads of a block, as the dialects have them
 DIRECT = 2  # runs of a program before its launches become a graph
@@ -227,6 +226,8 @@ class CupyQueue:
         try:
             code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
         except compiler.CompileException as error:
+            from graphc.runtime.nvrtc import first_error
+
             source = cache.keep_source(f"{self.key(kernel)}.cu", kernel.text)
             raise CompileError(f"{'hiprtc' if self.hip else 'NVRTC'} refuses the kernel {kernel.entry}: "
                                f"{first_error(error.get_message())}",
