@@ -286,10 +286,16 @@ def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
 
 
 def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
-    """How many columns an iteration takes of a product with few rows: enough for all threads to have several, or one
-    with rows of b as long as can be if these are contiguous (`streams`)."""
-    wanted = -(-n * stacks // ((1 if streams else 8) * settings.num_threads))
-    return min(max(_rounded(wanted, 64), 64, min(SMALL_STRIPE // max(work, 1) // 64 * 64, n)), STRIPE)
+    """How many columns an iteration takes of a product with few rows: so many that all threads have as much to do, in
+    several pieces, or in one with rows of b as long as can be if these are contiguous (`streams`)."""
+    threads = settings.num_threads
+    least = max(64, _rounded(min(SMALL_STRIPE // max(work, 1), n), 32))
+    pieces = -(-(1 if streams else 8) * threads // max(stacks, 1))
+    sizes = {min(max(_rounded(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
+
+    def longest(columns: int) -> int:
+        return -(-stacks * -(-n // columns) // threads) * columns
+    return min(sizes, key=lambda columns: (longest(columns), columns if not streams else -columns))
 
 
 def _rounded(n: int, to: int) -> int:
