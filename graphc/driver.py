@@ -317,7 +317,8 @@ def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     given = []
     for position in aliases:
         found, (value, leaf, between) = _holders(graph, position), _holders_alone()
-        if found is None or graph.leaves[position].value.exports:
+        buffer = graph.leaves[position].value       # None where a traced function is planned
+        if found is None or (buffer is not None and buffer.exports):
             continue
         if found[:2] == (value, leaf) and all(count == between for count in found[2:]):
             given.append(position)

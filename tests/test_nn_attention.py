@@ -72,6 +72,18 @@ def test_a_cache_gives_what_all_at_once_gives():
     assert int(cache.length) == 7 and not cache.keys.numpy()[:, :, 7:].any()
 
 
+def test_a_cache_is_written_in_place():
+    """Of a step with one token only that token's keys and values are written, not the cache."""
+    layer = nn.MultiHeadAttention(16, 4, 2, rope=nn.RotaryEmbedding(4)).requires_grad_(False)
+    cache = nn.KVCache(1, 2, 4096, 4)
+    step = gc.jit(lambda x: layer(x, cache=cache))
+    x = gc.asarray(normal(1, 1, 16))
+    step(x)
+    plan = step.plan(x)
+    assert all(kernel.bytes_written < 1000 for kernel in plan.kernels)
+    assert len([kernel for kernel in plan.kernels if kernel.name.startswith("scatter")]) == 2
+
+
 def test_blocks():
     block = nn.TransformerEncoderBlock(8, 2, 12, causal=True)
     x = normal(2, 4, 8)

@@ -10,21 +10,28 @@ from graphc.nn.module import Module
 class KVCache:
     """Keys and values of the positions so far: (batch, heads, capacity, width), written in place.
 
-    `length` is a tensor, so that a compiled step serves every position.
+    `length` is a tensor, so that a compiled step serves every position. Memory has positions first, so that those of a
+    step lie in one piece.
     """
 
     def __init__(self, batch: int, heads: int, capacity: int, width: int, dtype=gc.float32):
-        self.keys = gc.zeros((batch, heads, capacity, width), dtype=dtype)
-        self.values = gc.zeros((batch, heads, capacity, width), dtype=dtype)
+        self._keys = gc.zeros((capacity, batch, heads, width), dtype=dtype)
+        self._values = gc.zeros((capacity, batch, heads, width), dtype=dtype)
         self.length = gc.zeros((), dtype=gc.int64)
+
+    @property
+    def keys(self):
+        return gc.moveaxis(self._keys, 0, -2)
+
+    @property
+    def values(self):
+        return gc.moveaxis(self._values, 0, -2)
 
     def append(self, keys, values):
         """Write the next positions. Returns all keys, all values and the number of positions before these."""
         before, count = self.length * 1, keys.shape[-2]
         place = gc.arange(count) + before
-        everything = slice(None)
-        self.keys[everything, everything, place] = keys
-        self.values[everything, everything, place] = values
+        self._keys[place], self._values[place] = gc.moveaxis(keys, -2, 0), gc.moveaxis(values, -2, 0)
         self.length.assign(before + count)
         return self.keys, self.values, before
 
