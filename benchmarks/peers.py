@@ -62,6 +62,15 @@ def thread_environment(threads: int) -> dict[str, str]:
     return {f"{name}_NUM_THREADS": str(threads) for name in names} | {"NUMEXPR_MAX_THREADS": str(threads)}
 
 
+def as_one(answer, give: Callable[[Any], Any]):
+    """An answer as one NumPy array: of several, all their elements one after the other."""
+    import numpy as np
+
+    if not isinstance(answer, (tuple, list)):
+        return give(answer)
+    return np.concatenate([np.asarray(give(part)).ravel() for part in answer])
+
+
 def open_peer(name: str) -> Peer:
     return globals()[f"_{name}"]()
 
@@ -77,7 +86,7 @@ def _graphc() -> Peer:
         compiled = gc.jit(lambda *arrays: formula(gc, *arrays))
         return lambda: compiled(*inputs)
 
-    return Peer(gc.asarray, bind, lambda answer: answer.numpy())
+    return Peer(gc.asarray, bind, lambda answer: as_one(answer, lambda t: t.numpy()))
 
 
 def _numpy() -> Peer:
@@ -94,9 +103,9 @@ def _jax() -> Peer:
 
     def bind(formula, inputs):
         compiled = jax.jit(lambda *arrays: formula(jax.numpy, *arrays))
-        return lambda: compiled(*inputs).block_until_ready()
+        return lambda: jax.block_until_ready(compiled(*inputs))
 
-    return Peer(jax.numpy.asarray, bind, np.asarray)
+    return Peer(jax.numpy.asarray, bind, lambda answer: as_one(answer, np.asarray))
 
 
 def _torch(compiled: bool = False) -> Peer:
@@ -112,7 +121,7 @@ def _torch(compiled: bool = False) -> Peer:
         function = torch.compile(lambda *arrays: formula(torch, *arrays), dynamic=False)
         return lambda: function(*inputs)
 
-    return Peer(torch.from_numpy, bind, lambda answer: answer.numpy())
+    return Peer(torch.from_numpy, bind, lambda answer: as_one(answer, lambda t: t.detach().numpy()))
 
 
 def _torchc() -> Peer:

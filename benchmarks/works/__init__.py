@@ -14,6 +14,9 @@ and, where they apply,
     RTOL, ATOL                    how far an answer may be from the float64 reference (1e-4 and 1e-6)
     MISMATCH                      the share of elements that may be further (0)
 
+An answer may be a tuple of arrays. A work without a formula for NumPy, one with gradients, is checked against graphc's
+reference backend in float64.
+
 A work whose name ends in a number, such as gemm_256, is the module of the name before it, of that size.
 """
 from __future__ import annotations
@@ -27,7 +30,8 @@ TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance
        "cross_entropy", "laplacian")  # fmt: skip
 MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode", "gelu_mlp",
         "conv2d", "depthwise", "conv1d", "attention", "attention_causal", "three_ops", "tanh_mlp")
-ALL = TEN + MORE
+TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block_backward")
+ALL = TEN + MORE + TRAINING
 
 
 @dataclass(frozen=True, slots=True)
