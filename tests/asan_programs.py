@@ -75,6 +75,21 @@ def attentions() -> None:
     print(f"{count} attentions")
 
 
+def products() -> None:
+    """Products in tiles and of few rows, of factors that lie either way, and windows of padded images."""
+    import graphc as gc
+
+    rng = np.random.default_rng(0)
+
+    def array(*shape: int):
+        return gc.asarray(rng.standard_normal(shape).astype("float32"))
+    results = [array(5, 531) @ array(531, 19), array(3, 531) @ array(19, 531).T, array(531, 100).T @ array(19, 531).T,
+               gc.conv2d(array(2, 3, 7, 9), array(17, 3, 3, 3), padding=2)]
+    for tensor in results:
+        gc.realize(tensor)
+    print(f"{len(results)} products")
+
+
 def overflow() -> None:
     from graphc.ir.program import KernelSource, Launch, Member, Program, Slot
     from graphc.runtime import backend
@@ -94,5 +109,7 @@ if __name__ == "__main__":
         overflow()
     elif sys.argv[1] == "attention":
         attentions()
+    elif sys.argv[1] == "products":
+        products()
     else:
         run_programs(int(sys.argv[1]), int(sys.argv[2]))
