@@ -84,7 +84,7 @@ class Text:
         messages = [{"role": "user", "content": said}]
         before = [] if first else [{"role": "system", "content": ""}]
         text = Template(self.template).render(messages=before + messages, add_generation_prompt=True)
-        return self.coder.encode(text if first else text[text.index("<|im_start|>user"):]).ids
+        return self.coder.encode(text if first else text[text.index("<|im_end|>"):]).ids     # ends the answer before
 
 
 def answer(step, text: Text, prompt: list[int], most: int, temperature: float = 0.0):
@@ -92,7 +92,9 @@ def answer(step, text: Text, prompt: list[int], most: int, temperature: float = 
     tokens, shown = [], ""
     logits = step(gc.asarray(prompt))
     while len(tokens) < most:
-        scores = logits if not temperature else logits / temperature - gc.log(-gc.log(gc.random.uniform(logits.shape)))
+        # the largest of scores with such noise is drawn by their softmax (Gumbel, 1954)
+        noise = -gc.log(-gc.log(gc.random.uniform(size=logits.shape, dtype=gc.float32) + 1e-10))
+        scores = logits / temperature + noise if temperature else logits
         tokens.append(int(gc.argmax(scores)))
         whole = "" if tokens[-1] == text.end else text.coder.decode(tokens)
         piece = whole[len(shown):] if not whole.endswith("\ufffd") else ""     # half a character waits
@@ -124,9 +126,7 @@ def main(arguments: list[str] | None = None) -> None:
         each = sorted(b - a for a, b in zip(ticks[2:], ticks[3:], strict=False)) or [0.0]
         print(f"\n[{len(prompt)} tokens read in {report.milliseconds(ticks[1] - ticks[0])}, {len(kept)} written, "
               f"the median one in {report.milliseconds(each[len(each) // 2])}]")
-        if asked.check or asked.prompt:
-            break
-        said, first = input("> "), False
+        said, first = "" if asked.check or asked.prompt else input("> "), False
     if asked.check:
         check(weights, text, prompt, kept)
 

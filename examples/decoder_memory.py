@@ -1,4 +1,4 @@
-"""Does a language model fit? A decoder of 7.24 billion parameters (the shape of Mistral 7B), planned in milliseconds.
+"""Does a language model fit? A decoder of 7.24 billion parameters (the shape of Mistral 7B), planned without memory.
 
     python -m graphc.examples.decoder_memory
 
