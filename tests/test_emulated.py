@@ -94,6 +94,10 @@ EXACT = {
     "normalised": lambda x: (x - gc.mean(x, axis=1, keepdims=True)) / gc.sqrt(gc.var(x, axis=1, keepdims=True) + 1e-5),
     "variance": lambda x: gc.var(x, axis=0),
     "product": lambda x: x @ gc.transpose(x),
+    "product of a row": lambda x: x[0] @ gc.transpose(x),
+    "stacks of products": lambda x: gc.reshape(x[:20, :990], (4, 5, 990)) @ gc.reshape(x[:20, :990], (4, 990, 5)),
+    "halves": lambda x: x.astype(gc.float16) @ gc.transpose(x.astype(gc.float16)),
+    "factors and what follows": lambda x: gc.relu(abs(x[:, :333]) @ (gc.reshape(x, (1100, 21))[:333] * 2) + x[0, :21]),
     "running": lambda x: gc.cumulative_sum(x, axis=1),
 }
 
