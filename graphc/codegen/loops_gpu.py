@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 
 from graphc.codegen import Rendered
+from graphc.codegen.attention_gpu import attention
 from graphc.codegen.gemm_gpu import gemm
 from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
@@ -25,7 +26,7 @@ from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
-TEMPLATES = {"gemm": gemm}
+TEMPLATES = {"gemm": gemm, "attention": attention}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

@@ -20,6 +20,7 @@ from graphc.passes.place import place
 from graphc.passes.read import Reader
 
 SCORE = "score"
+GROUP_QUERIES = {4: 64, 8: 32}      # of a group of work items, by bytes of a score: those of 64 keys fit shared memory
 
 
 class _ScoreReader(Reader):
@@ -99,8 +100,9 @@ class Attention(Contraction):
         d, slope = self.diagonal or (None, 1)
         if d is not None:
             operands.append(self._matrix("plain", self.plain, "n", "m", "m", renumber, {SCORE}))
-        blocks = Axis("mb", -(-self.node.shape[-2] // QUERIES))
-        spans = (Span("m", self.spaces["m"], blocks, QUERIES), *(Span(s, self.spaces[s]) for s in "nce"))
+        queries = QUERIES if not self.schedule.target.group else GROUP_QUERIES[self.node.dtype.accumulator.itemsize]
+        blocks = Axis("mb", -(-self.node.shape[-2] // queries))
+        spans = (Span("m", self.spaces["m"], blocks, queries), *(Span(s, self.spaces[s]) for s in "nce"))
         return Template("attention", self.result, self.node.dtype.accumulator, spans, tuple(operands),
                         self._epilogue("m", "e", renumber), (("diagonal", d), ("slope", slope)))
 

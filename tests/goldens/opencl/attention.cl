@@ -1,153 +1,4 @@
-typedef struct { int64_t w[16]; } gc_words;
-
-/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
-GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
-{
-    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
-}
-GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
-{
-    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
-}
-GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
-
-GC_KERNEL void contract_dot_a348f3c9(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
-    const gc_words words, GC_GLOBAL int *fault)
-{
-    GC_SHARED_ARRAY(float, tile_a, 1024);
-    GC_SHARED_ARRAY(float, tile_b, 544);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
-    const int64_t a0 = words.w[3];
-    const int64_t a1 = words.w[4];
-    const int64_t a2 = words.w[5];
-    const int64_t a3 = words.w[6];
-    const int64_t a4 = words.w[7];
-    const int64_t a5 = words.w[8];
-    const int64_t a6 = words.w[9];
-    const int64_t a7 = words.w[10];
-    const int64_t a8 = words.w[11];
-    const int64_t a9 = words.w[12];
-    const int64_t a10 = words.w[13];
-    const int64_t a11 = words.w[14];
-    /* 256 items share a block */
-    const int own = GC_ITEM;
-    const int64_t turn = GC_GROUP * 1 + 0;
-    const bool live = turn < a2 * a1 * a0;
-    const int64_t at = live ? turn : a2 * a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_rest(gc_quotient(at, a0), a1);
-    const int64_t b = gc_quotient(gc_quotient(at, a0), a1);
-    const int64_t m_size = a4, n_size = a5, length = a3;
-    const int64_t m_first = mb * 64, n_first = nb * 64;
-    const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
-    float part[4][4];
-    float next_a[2], next_b[2];
-    GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
-    {
-        const int64_t k_from = 0;
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-            next_a[e] = 0;
-            if (m_at < m_size && k_at < length) {
-                const int64_t m = m_at;
-                const int64_t k = k_at;
-                next_a[e] = x0[b * a6 + k + m * a7];
-            }
-        }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t n_at = n_first + spot / 8, k_at = k_from + spot % 8;
-            next_b[e] = 0;
-            if (n_at < n_size && k_at < length) {
-                const int64_t n = n_at;
-                const int64_t k = k_at;
-                next_b[e] = x1[b * a8 + k + n * a9];
-            }
-        }
-    }
-    for (int64_t k_first = 0; k_first < length; k_first += 8) {
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
-        }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_b[spot % 8 * 68 + spot / 8] = next_b[e];
-        }
-        GC_BARRIER();
-        {
-            const int64_t k_from = k_first + 8;
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-                next_a[e] = 0;
-                if (m_at < m_size && k_at < length) {
-                    const int64_t m = m_at;
-                    const int64_t k = k_at;
-                    next_a[e] = x0[b * a6 + k + m * a7];
-                }
-            }
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t n_at = n_first + spot / 8, k_at = k_from + spot % 8;
-                next_b[e] = 0;
-                if (n_at < n_size && k_at < length) {
-                    const int64_t n = n_at;
-                    const int64_t k = k_at;
-                    next_b[e] = x1[b * a8 + k + n * a9];
-                }
-            }
-        }
-        if (k_first + 8 <= length) {
-            GC_UNROLL for (int k = 0; k < 8; k++) {
-                float left[4], right[4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
-                GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
-            }
-        } else {
-            for (int k = 0; k < (int)(length - k_first); k++) {
-                float left[4], right[4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
-                GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
-            }
-        }
-        GC_BARRIER();
-    }
-    /* the results by way of shared memory, so that neighbouring items store neighbours */
-    GC_UNROLL for (int i = 0; i < 4; i++) {
-        GC_UNROLL for (int j = 0; j < 4; j++)
-            tile_a[item_m * 64 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
-        GC_BARRIER();
-        for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64;
-            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + e % 64;
-            if (m_at < m_size && n_at < n_size) {
-                const float dot0 = tile_a[e];
-                const int64_t m = m_at;
-                const int64_t n = n_at;
-                y0[b * a10 + m * a11 + n] = dot0;
-            }
-        }
-        GC_BARRIER();
-    }
-}
-
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[20]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -159,280 +10,183 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
-GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
-{
-    union { float from; uint32_t to; } u; u.from = from; return u.to;
-}
-GC_INLINE float gc_max_float(float a, float b)
-{
-    const float x = a > b ? a : b, y = b > a ? b : a;
-    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
-    return a != a || b != b ? a + b : z;
-}
-GC_INLINE float gc_exp_float(float x)
-{
-    return exp(x);
-}
-
-GC_KERNEL void row_max_sum_a6e00acb(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
-    const gc_words words, GC_GLOBAL int *fault)
-{
-    GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
-    GC_GLOBAL float *GC_RESTRICT y1 = (GC_GLOBAL float *)(b2 + words.w[2]);
-    const int64_t a0 = words.w[3];
-    const int64_t a1 = words.w[4];
-    const int64_t a2 = words.w[5];
-    const int64_t a3 = words.w[6];
-    const int64_t a4 = words.w[7];
-    const int64_t a5 = words.w[8];
-    const int64_t a6 = words.w[9];
-    const int64_t a7 = words.w[10];
-    const int64_t a8 = words.w[11];
-    const float p0 = gc_bits_float((uint32_t)words.w[12]);
-    const float p1 = gc_bits_float((uint32_t)words.w[13]);
-    /* 64 items share a row */
-    const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
-    const bool live = turn < a0 * a1;
-    const int64_t at = live ? turn : a0 * a1 - 1;
-    const int64_t i1 = gc_rest(at, a1);
-    const int64_t i0 = gc_quotient(at, a1);
-    float max0 = gc_bits_float(0xff800000u);
-    {
-        const int64_t length = (live ? a2 : 0);
-        float max0_part = gc_bits_float(0xff800000u);
-        for (int64_t j = own; j < length; j += 64) {
-            const float t0 = ((j) <= (i1)) ? (x0[i0 * a3 + i1 * a4 + j] * p0) : gc_bits_float(0xff800000u);
-            max0_part = gc_max_float(max0_part, (t0));
-        }
-        max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
-            GC_BARRIER();
-        }
-        #else
-        for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
-        #endif
-        max0 = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
-    }
-    float sum1 = -0.0f;
-    {
-        const int64_t length = (live ? a2 : 0);
-        const int64_t first = 0;
-        const int64_t last = MIN(first + 1024, length);
-        float sum1_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = ((j) <= (i1)) ? (x0[i0 * a5 + i1 * a6 + j] * p1) : gc_bits_float(0xff800000u);
-            sum1_part = sum1_part + (gc_exp_float((t1 - max0)));
-        }
-        fold_float[GC_ITEM] = sum1_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
-            GC_BARRIER();
-        }
-        #else
-        for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        #endif
-        sum1_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
-        sum1 = sum1_part;
-    }
-    if (live && own == 0) y0[i0 * a7 + i1] = max0;
-    if (live && own == 0) y1[i0 * a8 + i1] = sum1;
-}
-
-typedef struct { int64_t w[21]; } gc_words;
-
-/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
-GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
-{
-    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
-}
-GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
-{
-    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
-}
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
-GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
 
-GC_KERNEL void contract_dot_e2b44145(
+GC_KERNEL void contract_attention_9d9245d9(
     const GC_GLOBAL char *GC_RESTRICT b0,
     const GC_GLOBAL char *GC_RESTRICT b1,
     const GC_GLOBAL char *GC_RESTRICT b2,
-    const GC_GLOBAL char *GC_RESTRICT b3,
-    GC_GLOBAL char *GC_RESTRICT b4,
+    GC_GLOBAL char *GC_RESTRICT b3,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    GC_SHARED_ARRAY(float, tile_a, 1024);
-    GC_SHARED_ARRAY(float, tile_b, 544);
+    GC_SHARED_ARRAY(float, weight, 4160);
+    GC_SHARED_ARRAY(float, tile_q, 544);
+    GC_SHARED_ARRAY(float, tile_k, 544);
+    GC_SHARED_ARRAY(float, top, 64);
+    GC_SHARED_ARRAY(float, total, 64);
+    GC_SHARED_ARRAY(float, factor, 64);
+    GC_SHARED_ARRAY(float, shift, 64);
+    GC_SHARED_ARRAY(int, seen, 64);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    const GC_GLOBAL float *GC_RESTRICT x3 = (const GC_GLOBAL float *)(b3 + words.w[3]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b4 + words.w[4]);
-    const int64_t a0 = words.w[5];
-    const int64_t a1 = words.w[6];
-    const int64_t a2 = words.w[7];
-    const int64_t a3 = words.w[8];
-    const int64_t a4 = words.w[9];
-    const int64_t a5 = words.w[10];
-    const int64_t a6 = words.w[11];
-    const int64_t a7 = words.w[12];
-    const int64_t a8 = words.w[13];
-    const int64_t a9 = words.w[14];
-    const int64_t a10 = words.w[15];
-    const int64_t a11 = words.w[16];
-    const int64_t a12 = words.w[17];
-    const int64_t a13 = words.w[18];
-    const float p0 = gc_bits_float((uint32_t)words.w[19]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const int64_t a0 = words.w[4];
+    const int64_t a1 = words.w[5];
+    const int64_t a2 = words.w[6];
+    const int64_t a3 = words.w[7];
+    const int64_t a4 = words.w[8];
+    const int64_t a5 = words.w[9];
+    const int64_t a6 = words.w[10];
+    const int64_t a7 = words.w[11];
+    const int64_t a8 = words.w[12];
+    const int64_t a9 = words.w[13];
+    const int64_t a10 = words.w[14];
+    const int64_t a11 = words.w[15];
+    const int64_t a12 = words.w[16];
+    const int64_t a13 = words.w[17];
+    const float p0 = gc_bits_float((uint32_t)words.w[18]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = GC_GROUP * 1 + 0;
-    const bool live = turn < a2 * a1 * a0;
-    const int64_t at = live ? turn : a2 * a1 * a0 - 1;
+    const bool live = turn < a1 * a0;
+    const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_rest(gc_quotient(at, a0), a1);
-    const int64_t b = gc_quotient(gc_quotient(at, a0), a1);
-    const int64_t m_size = a4, n_size = a5, length = a3;
-    const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int64_t b = gc_quotient(at, a0);
+    const int64_t queries = a2, keys = a3, depth = a4, width = a5;
+    const int64_t m_first = mb * 64;
     const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
-    float part[4][4];
-    float next_a[2], next_b[2];
+    float sums[4][4];
     GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
-    {
-        const int64_t k_from = 0;
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t m_at = m_first + spot % 64, k_at = k_from + spot / 64;
-            next_a[e] = 0;
-            if (m_at < m_size && k_at < length) {
-                const int64_t m = m_at;
-                const int64_t k = k_at;
-                const float t0 = gc_exp_float(((((k) <= (m)) ? (x0[b * a6 + k + m * a7] * p0) : gc_bits_float(0xff800000u)) - x1[b * a8 + m])) / x2[b * a9 + m];
-                next_a[e] = t0;
-            }
-        }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-            next_b[e] = 0;
-            if (n_at < n_size && k_at < length) {
-                const int64_t n = n_at;
-                const int64_t k = k_at;
-                next_b[e] = x3[b * a10 + k * a11 + n];
-            }
-        }
+        GC_UNROLL for (int j = 0; j < 4; j++) sums[i][j] = 0;
+    if (GC_ITEM < 64) {
+        top[GC_ITEM] = gc_bits_float(0xff800000u);
+        total[GC_ITEM] = 0;
     }
-    for (int64_t k_first = 0; k_first < length; k_first += 8) {
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_a[spot / 64 * 68 + spot % 64] = next_a[e];
-        }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
-        }
-        GC_BARRIER();
+    /* a query m sees the keys n <= m + diagonal */
+    const int64_t diagonal = 0;
+    const int64_t n_last = MIN(keys, MAX(MIN(m_first + 64, queries) + diagonal, 0));
+    for (int64_t n_first = 0; n_first < n_last; n_first += 64) {
+        const int count = (int)MIN(keys - n_first, 64);
         {
-            const int64_t k_from = k_first + 8;
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t m_at = m_first + spot % 64, k_at = k_from + spot / 64;
-                next_a[e] = 0;
-                if (m_at < m_size && k_at < length) {
-                    const int64_t m = m_at;
-                    const int64_t k = k_at;
-                    const float t0 = gc_exp_float(((((k) <= (m)) ? (x0[b * a6 + k + m * a7] * p0) : gc_bits_float(0xff800000u)) - x1[b * a8 + m])) / x2[b * a9 + m];
-                    next_a[e] = t0;
+            float part[4][4];
+            GC_UNROLL for (int i = 0; i < 4; i++)
+                GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+            for (int64_t c_first = 0; c_first < depth; c_first += 8) {
+                for (int x = GC_ITEM; x < 512; x += 256) {
+                    const int64_t m_at = m_first + x / 8, c_at = c_first + x % 8;
+                    float value = 0;
+                    if (m_at < queries && c_at < depth) {
+                        const int64_t m = m_at;
+                        const int64_t c = c_at;
+                        value = x0[b * a6 + c + m * a7];
+                    }
+                    tile_q[x % 8 * 68 + x / 8] = value;
                 }
-            }
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-                next_b[e] = 0;
-                if (n_at < n_size && k_at < length) {
-                    const int64_t n = n_at;
-                    const int64_t k = k_at;
-                    next_b[e] = x3[b * a10 + k * a11 + n];
+                for (int x = GC_ITEM; x < 512; x += 256) {
+                    const int64_t n_at = n_first + x / 8, c_at = c_first + x % 8;
+                    float value = 0;
+                    if (n_at < keys && c_at < depth) {
+                        const int64_t n = n_at;
+                        const int64_t c = c_at;
+                        value = x1[b * a8 + c + n * a9];
+                    }
+                    tile_k[x % 8 * 68 + x / 8] = value;
                 }
+                GC_BARRIER();
+                for (int c = 0; c < (int)MIN(depth - c_first, 8); c++) {
+                    GC_UNROLL for (int i = 0; i < 4; i++)
+                        GC_UNROLL for (int j = 0; j < 4; j++)
+                            part[i][j] = gc_fma_float(tile_k[c * 68 + item_n * 4 + j],
+                                tile_q[c * 68 + item_m * 4 + i], part[i][j]);
+                }
+                GC_BARRIER();
             }
+            GC_UNROLL for (int i = 0; i < 4; i++)
+                GC_UNROLL for (int j = 0; j < 4; j++) {
+                    const int64_t m_at = m_first + item_m * 4 + i, n_at = n_first + item_n * 4 + j;
+                    float value = gc_bits_float(0xff800000u);
+                    if (m_at < queries && n_at < keys) {
+                        const float score = part[i][j];
+                        const int64_t m = m_at;
+                        const int64_t n = n_at;
+                        value = ((n) <= (m)) ? (score * p0) : gc_bits_float(0xff800000u);
+                    }
+                    weight[(item_m * 4 + i) * 65 + item_n * 4 + j] = value;
+                }
         }
-        if (k_first + 8 <= length) {
-            GC_UNROLL for (int k = 0; k < 8; k++) {
-                float left[4], right[4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
-                GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+        GC_BARRIER();
+        if (GC_ITEM < 64) {
+            float most = top[GC_ITEM];
+            for (int n = 0; n < count; n++) {
+                const float score = weight[GC_ITEM * 65 + n];
+                most = score > most ? score : most;
             }
-        } else {
-            for (int k = 0; k < (int)(length - k_first); k++) {
-                float left[4], right[4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+            shift[GC_ITEM] = most == gc_bits_float(0xff800000u) ? 0 : most;
+            factor[GC_ITEM] = gc_exp_float(top[GC_ITEM] - shift[GC_ITEM]);
+            seen[GC_ITEM] = n_first <= m_first + GC_ITEM + diagonal;
+            if (seen[GC_ITEM]) top[GC_ITEM] = most;
+        }
+        GC_BARRIER();
+        for (int e = GC_ITEM; e < 4096; e += 256) {
+            const int row = e / 64, at = row * 65 + e % 64;
+            weight[at] = gc_exp_float(weight[at] - shift[row]);
+        }
+        GC_BARRIER();
+        if (GC_ITEM < 64 && seen[GC_ITEM]) {
+            float added = 0;
+            for (int n = 0; n < count; n++) added = added + weight[GC_ITEM * 65 + n];
+            total[GC_ITEM] = gc_fma_float(total[GC_ITEM], factor[GC_ITEM], added);
+        }
+        {
+            float part[4][4];
+            GC_UNROLL for (int i = 0; i < 4; i++)
+                GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+            for (int n = 0; n < count; n++) {
+                float right[4];
+                GC_UNROLL for (int j = 0; j < 4; j++) {
+                    const int64_t n_at = n_first + n, e_at = j / 4 * 64 + item_n * 4 + j % 4;
+                    right[j] = 0;
+                    if (e_at < width) {
+                        const int64_t n = n_at;
+                        const int64_t e = e_at;
+                        right[j] = x2[b * a10 + e + n * a11];
+                    }
+                }
+                GC_UNROLL for (int i = 0; i < 4; i++) {
+                    const float left = weight[(item_m * 4 + i) * 65 + n];
+                    GC_UNROLL for (int j = 0; j < 4; j++)
+                        part[i][j] = gc_fma_float(right[j], left, part[i][j]);
+                }
+            }
+            GC_UNROLL for (int i = 0; i < 4; i++) {
+                const int row = item_m * 4 + i;
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
-                GC_UNROLL for (int i = 0; i < 4; i++)
-                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+                    if (seen[row]) sums[i][j] = gc_fma_float(sums[i][j], factor[row], part[i][j]);
             }
         }
         GC_BARRIER();
     }
+    GC_BARRIER();
     /* the results by way of shared memory, so that neighbouring items store neighbours */
-    GC_UNROLL for (int i = 0; i < 4; i++) {
-        GC_UNROLL for (int j = 0; j < 4; j++)
-            tile_a[item_m * 64 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
+    GC_UNROLL for (int p = 0; p < 1; p++) {
+        GC_UNROLL for (int i = 0; i < 4; i++) {
+            const int row = item_m * 4 + i;
+            GC_UNROLL for (int j = 0; j < 4; j++)
+                weight[row * 65 + item_n * 4 + j] = sums[i][4 * p + j] / total[row];
+        }
         GC_BARRIER();
-        for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64;
-            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + e % 64;
-            if (m_at < m_size && n_at < n_size) {
-                const float dot0 = tile_a[e];
+        for (int x = GC_ITEM; x < 4096; x += 256) {
+            const int64_t m_at = m_first + x / 64, e_at = p * 64 + x % 64;
+            if (m_at < queries && e_at < width) {
+                const float attention0 = weight[x / 64 * 65 + x % 64];
                 const int64_t m = m_at;
-                const int64_t n = n_at;
-                y0[b * a12 + m * a13 + n] = dot0;
+                const int64_t e = e_at;
+                y0[b * a12 + e + m * a13] = attention0;
             }
         }
         GC_BARRIER();
