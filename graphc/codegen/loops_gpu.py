@@ -60,7 +60,7 @@ def _text(environment, model: _Model, entry: str) -> str:
     body = model.statements(kernel.body, {})
     axes, total = model.axes(), model.total
     language = spell.language
-    buffers = [{"name": b.name, "handle": f"b{k}", "number": k, "type": language.memory(b.dtype),
+    buffers = [{"name": b.name, "handle": f"memory{k}", "number": k, "type": language.memory(b.dtype),
                 "written": b.written, "shared": b.same is not None} for k, b in enumerate(kernel.buffers)]
     params = [{"name": n, "type": language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(spell.params)]

@@ -70,14 +70,14 @@ GC_INLINE float gc_exp_float(float x)
 }
 
 GC_INLINE void kernel_name_body(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
 {
     GC_SCRATCH_DECLARATION
     GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];
@@ -178,7 +178,7 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void row_max_sum_div_ccd16083(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_313424c3(const int64_t *GC_RESTRICT table)
 {
     kernel_name_body(
         (const char *)table[0],

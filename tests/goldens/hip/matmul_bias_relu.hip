@@ -70,18 +70,18 @@ GC_INLINE float gc_max_float(float a, float b)
 }
 
 GC_INLINE void kernel_name_body(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    const GC_GLOBAL char *GC_RESTRICT b2,
-    GC_GLOBAL char *GC_RESTRICT b3,
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, tile_a, 1024);
     GC_SHARED_ARRAY(float, tile_b, 544);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory3 + words.w[3]);
     const int64_t a0 = words.w[4];
     const int64_t a1 = words.w[5];
     const int64_t a2 = words.w[6];
@@ -209,7 +209,7 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void contract_dot_maximum_c7420530(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_9755d62a(const int64_t *GC_RESTRICT table)
 {
     kernel_name_body(
         (const char *)table[0],

@@ -11,23 +11,23 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_add_sub_c502c64c(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    const GC_GLOBAL char *GC_RESTRICT b2,
-    const GC_GLOBAL char *GC_RESTRICT b3,
-    GC_GLOBAL char *GC_RESTRICT b4,
-    GC_GLOBAL char *GC_RESTRICT b5,
-    GC_GLOBAL char *GC_RESTRICT b6,
+GC_KERNEL void map_add_sub_2df053a9(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    const GC_GLOBAL char *GC_RESTRICT memory3,
+    GC_GLOBAL char *GC_RESTRICT memory4,
+    GC_GLOBAL char *GC_RESTRICT memory5,
+    GC_GLOBAL char *GC_RESTRICT memory6,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    const GC_GLOBAL float *GC_RESTRICT x3 = (const GC_GLOBAL float *)(b3 + words.w[3]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b4 + words.w[4]);
-    GC_GLOBAL float *GC_RESTRICT y1 = (GC_GLOBAL float *)(b5 + words.w[5]);
-    GC_GLOBAL float *GC_RESTRICT y2 = (GC_GLOBAL float *)(b6 + words.w[6]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    const GC_GLOBAL float *GC_RESTRICT x3 = (const GC_GLOBAL float *)(memory3 + words.w[3]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory4 + words.w[4]);
+    GC_GLOBAL float *GC_RESTRICT y1 = (GC_GLOBAL float *)(memory5 + words.w[5]);
+    GC_GLOBAL float *GC_RESTRICT y2 = (GC_GLOBAL float *)(memory6 + words.w[6]);
     const int64_t a0 = words.w[7];
     const float p0 = gc_bits_float((uint32_t)words.w[8]);
     const float p1 = gc_bits_float((uint32_t)words.w[9]);

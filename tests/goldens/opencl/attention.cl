@@ -16,11 +16,11 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_9d9245d9(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    const GC_GLOBAL char *GC_RESTRICT b2,
-    GC_GLOBAL char *GC_RESTRICT b3,
+GC_KERNEL void contract_attention_01ee470d(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, weight, 4160);
@@ -31,10 +31,10 @@ GC_KERNEL void contract_attention_9d9245d9(
     GC_SHARED_ARRAY(float, factor, 64);
     GC_SHARED_ARRAY(float, shift, 64);
     GC_SHARED_ARRAY(int, seen, 64);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory3 + words.w[3]);
     const int64_t a0 = words.w[4];
     const int64_t a1 = words.w[5];
     const int64_t a2 = words.w[6];

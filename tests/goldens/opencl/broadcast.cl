@@ -10,17 +10,17 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_c995aee6(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    const GC_GLOBAL char *GC_RESTRICT b2,
-    GC_GLOBAL char *GC_RESTRICT b3,
+GC_KERNEL void map_add_3e6d8bd9(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory3 + words.w[3]);
     const int64_t a0 = words.w[4];
     const int64_t a1 = words.w[5];
     const int64_t a2 = words.w[6];

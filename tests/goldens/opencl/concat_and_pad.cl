@@ -14,15 +14,15 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void map_pad_b794c5fe(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void map_pad_f8011655(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];

@@ -44,16 +44,16 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_f81ff9f6(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void row_max_sum_c4a1abac(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL int64_t *GC_RESTRICT x1 = (const GC_GLOBAL int64_t *)(b1 + words.w[1]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL int64_t *GC_RESTRICT x1 = (const GC_GLOBAL int64_t *)(memory1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];
@@ -194,14 +194,14 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_div_28bacb2a(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
+GC_KERNEL void row_sum_div_9e201faa(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
     const float p0 = gc_bits_float((uint32_t)words.w[3]);
     /* 64 items share a row */

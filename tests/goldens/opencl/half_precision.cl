@@ -44,16 +44,16 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-GC_KERNEL void row_sum_eb426706(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void row_sum_9668589b(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(b0 + words.w[0]);
-    const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(b1 + words.w[1]);
-    GC_GLOBAL uint16_t *GC_RESTRICT y0 = (GC_GLOBAL uint16_t *)(b2 + words.w[2]);
+    const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(memory0 + words.w[0]);
+    const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(memory1 + words.w[1]);
+    GC_GLOBAL uint16_t *GC_RESTRICT y0 = (GC_GLOBAL uint16_t *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];

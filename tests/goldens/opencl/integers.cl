@@ -24,15 +24,15 @@ GC_INLINE int16_t gc_remainder_int16_t(int16_t a, int16_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-GC_KERNEL void map_remainder_21ff40b9(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void map_remainder_b1ed6971(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL int16_t *GC_RESTRICT x0 = (const GC_GLOBAL int16_t *)(b0 + words.w[0]);
-    const GC_GLOBAL int16_t *GC_RESTRICT x1 = (const GC_GLOBAL int16_t *)(b1 + words.w[1]);
-    GC_GLOBAL int16_t *GC_RESTRICT y0 = (GC_GLOBAL int16_t *)(b2 + words.w[2]);
+    const GC_GLOBAL int16_t *GC_RESTRICT x0 = (const GC_GLOBAL int16_t *)(memory0 + words.w[0]);
+    const GC_GLOBAL int16_t *GC_RESTRICT x1 = (const GC_GLOBAL int16_t *)(memory1 + words.w[1]);
+    GC_GLOBAL int16_t *GC_RESTRICT y0 = (GC_GLOBAL int16_t *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int16_t p0 = (int16_t)words.w[4];
     const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);

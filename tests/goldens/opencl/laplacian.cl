@@ -11,13 +11,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_21d5c77d(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
+GC_KERNEL void map_sub_342cab7e(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];

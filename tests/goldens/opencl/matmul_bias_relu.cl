@@ -22,19 +22,19 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void contract_dot_maximum_a02fc1f5(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    const GC_GLOBAL char *GC_RESTRICT b2,
-    GC_GLOBAL char *GC_RESTRICT b3,
+GC_KERNEL void contract_dot_maximum_ea113232(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, tile_a, 1024);
     GC_SHARED_ARRAY(float, tile_b, 544);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(b2 + words.w[2]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b3 + words.w[3]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory3 + words.w[3]);
     const int64_t a0 = words.w[4];
     const int64_t a1 = words.w[5];
     const int64_t a2 = words.w[6];

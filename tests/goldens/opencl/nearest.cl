@@ -21,17 +21,17 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_50dbf615(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void row_min_cast_840dbab8(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
     GC_SHARED_ARRAY(int32_t, fold_int32_t, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    GC_GLOBAL int64_t *GC_RESTRICT y0 = (GC_GLOBAL int64_t *)(b2 + words.w[2]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    GC_GLOBAL int64_t *GC_RESTRICT y0 = (GC_GLOBAL int64_t *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int64_t a1 = words.w[4];
     const int32_t p0 = (int32_t)words.w[5];

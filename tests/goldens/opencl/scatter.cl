@@ -10,15 +10,15 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void scatter_c75522a4(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    const GC_GLOBAL char *GC_RESTRICT b1,
-    GC_GLOBAL char *GC_RESTRICT b2,
+GC_KERNEL void scatter_2dac5609(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
-    const GC_GLOBAL int64_t *GC_RESTRICT x0 = (const GC_GLOBAL int64_t *)(b0 + words.w[0]);
-    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(b1 + words.w[1]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b2 + words.w[2]);
+    const GC_GLOBAL int64_t *GC_RESTRICT x0 = (const GC_GLOBAL int64_t *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int64_t a1 = words.w[4];
     const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);

@@ -25,14 +25,14 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_b0829362(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
+GC_KERNEL void column_max_sum_div_babcbd1b(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];

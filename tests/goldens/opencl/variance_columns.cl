@@ -11,15 +11,15 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_1000d3da(
-    const GC_GLOBAL char *GC_RESTRICT b0,
-    GC_GLOBAL char *GC_RESTRICT b1,
+GC_KERNEL void column_m2_div_cd0d91fa(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     GC_SHARED_ARRAY(float, fold_float, 256);
     GC_SHARED_ARRAY(float, mean_float, 256);
-    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(b0 + words.w[0]);
-    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(b1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];
