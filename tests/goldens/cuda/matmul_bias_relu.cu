@@ -2,7 +2,7 @@ typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef 
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 #define GC_INLINE static __device__ __forceinline__
-#define GC_KERNEL extern "C" __global__ __launch_bounds__(256)
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256, 2)
 #define GC_GLOBAL
 #define GC_SHARED
 #define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
@@ -206,7 +206,7 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void contract_dot_maximum_8917e639(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_6975a4ec(const int64_t *GC_RESTRICT table)
 {
     kernel_name_body(
         (const char *)table[0],
