@@ -122,7 +122,7 @@ def test_dump_kernels_into_a_folder(script, backend, tmp_path):
     graphc("dump-kernels", script, "--out", tmp_path / "out", cwd=script.parent)
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert len(files) == (0 if backend == "reference" else 1)
-    assert all(name.startswith("001_") and name.endswith(".c") for name in files)
+    assert all(name.startswith("001_") and name.endswith(kernels.EXTENSIONS.get(backend, ".txt")) for name in files)
 
 
 def test_a_function_of_a_module(tmp_path, backend):

@@ -34,8 +34,7 @@ def collect(
         _check_file(target)
     plans: list[Any] = []
     shown = _dialect_of_absent(backend) if absent else None
-    if shown is None:
-        use_backend(backend)
+    use_backend(backend if shown is None else _other_than_absent())
     driver.shown_dialect = shown
     driver.observers.append(plans.append)
     try:
@@ -79,6 +78,17 @@ def _dialect_of_absent(name: str | None) -> str | None:
         backends.get(name)
     except BackendError:
         return name
+    return None
+
+
+def _other_than_absent() -> str | None:
+    """Where a program runs whose kernels are shown for a device that is absent: None for where it would run anyhow."""
+    from graphc.runtime import backend as backends
+
+    try:
+        backends.select()
+    except BackendError:
+        return "auto"
     return None
 
 
