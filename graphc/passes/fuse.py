@@ -16,14 +16,14 @@ from math import prod
 
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PARAM,
-                           REDUCE, RESHAPE, SCATTER, SOURCE, UPDATE)
+from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER,
+                           PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER, SOURCE, UPDATE, WINDOW)
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
-from graphc.passes.evaluate import (Evaluations, inlined_costs, is_anchor, is_short, never_stored,
-                                    short_reduction_inlined, worth_storing)
+from graphc.passes.evaluate import (UNROLLED, Evaluations, inlined_costs, is_anchor, is_short,
+                                    never_stored, short_reduction_inlined, worth_storing)
 from graphc.passes.structure import structure
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -123,14 +123,34 @@ def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
             anchors.add(node)
         elif is_short(node) and (cost[node] > MAX_UNROLLED_COST
                                  or not short_reduction_inlined(node, evaluations, users.get(node, []))):
-            anchors.add(node)
-        elif node not in stored and (_must_store(node, users.get(node, ()))
+            written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
+            (stored if written_out else anchors).add(node)
+        elif node not in stored and (_must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ()))
                                      or worth_storing(evaluations, node.size, cost[node])):
             stored.add(node)
         if node in anchors or node in stored:
             evaluations = node.size if node.op.kind != LIBRARY else 1
         counts.read_by(node, evaluations)
     return stored - anchors, anchors
+
+
+def _of_windows(node: Node) -> bool:
+    """Whether a reduction is over windows, whose elements do not lie in a row: then it is a map over what it gives."""
+    while node.op.kind in (REDUCE, MOVEMENT) and node.op is not WINDOW:
+        node = node.srcs[0]
+    return node.op is WINDOW
+
+
+def _interleaves(node: Node, users) -> bool:
+    """Whether short last axes of an expression are dealt out among others, as the gradient of pooling is: a map of its
+    own writes that out (`lower.is_narrow`), while rows that are summed over it would divide at each element."""
+    if node.op is not RESHAPE or any(user.op.kind == MOVEMENT for user in users):
+        return False
+    turned, width = False, node.shape[-1] if node.shape else 0
+    while node.op in (RESHAPE, PERMUTE):
+        turned |= node.op is PERMUTE and node.attrs[0][-1] != len(node.shape) - 1
+        node = node.srcs[0]
+    return turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
 
 
 def _must_store(node: Node, users) -> bool:

@@ -36,6 +36,7 @@ STREAM = 48 << 20           # bytes that a map moves from which its results bypa
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
 STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
+NARROW = 4              # the last axis of a map up to this length is written out, so that the one before is vectorised
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 # Of a group of work items:
 ITEMS = 4                   # elements that each takes of a large map: several loads are on their way at a time
@@ -100,11 +101,15 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     if not schedule.target.group and lowering.gathers_columns():
         lowering = _Lowering(group, schedule, factors, choices, blocked=True)
         lowering.build()
+    elif lowering.is_narrow():
+        lowering = _Lowering(group, schedule, factors, choices, written_out=True)
+        lowering.build()
     return lowering.finish()
 
 
 class _Lowering:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, blocked: bool = False):
+    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, blocked: bool = False,
+                 written_out: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.block: Loop | None = None          # blocked: the loop over the rows of a block
         finished = group.anchors if group.kind in ("row", "column") else ()
@@ -116,7 +121,8 @@ class _Lowering:
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
         if blocked:
             i = self._into_blocks()
-        self.position = ix.unflatten(i, group.parallel)
+        self.places = self._written_out() if written_out else [i]   # written out: of each element of the last axis
+        self.position = ix.unflatten(self.places[0], group.parallel)
         self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
         self.width = self._width() if self.tiled else None
         self.stages: list[Stage] = []
@@ -152,6 +158,20 @@ class _Lowering:
             return False
         row, column = self.axes[-2:]
         return any(is_strided(index, column) and row not in ix.axes_of(index) for index in self.indices)
+
+    def is_narrow(self) -> bool:
+        """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
+        return (self.group.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
+                and self.axes[-2].extent > NARROW and not self.group.prologue)
+
+    def _written_out(self) -> list[Index]:
+        """Take the last axis away: the flat index for each of its elements, whose stores stand one after the other."""
+        *outer, last = self.axes
+        start = ix.ZERO
+        for axis, step in zip(outer, ix.strides(tuple(a.extent for a in self.axes)), strict=False):
+            start = ix.add(start, ix.mul(ix.of(axis), step))
+        self.axes = tuple(outer)
+        return [ix.shift(start, k) for k in range(last.extent)]
 
     def _into_blocks(self) -> Index:
         """Split the last axis but one into blocks of rows; the loop over a block's rows lies inside the kernel."""
@@ -225,8 +245,10 @@ class _Lowering:
         else:
             for anchor in self.group.anchors:
                 self._reduce(anchor)
-            for node in self.group.stores:
-                self._store(node)
+            for place in self.places:
+                self.position = ix.unflatten(place, self.group.parallel)
+                for node in self.group.stores:
+                    self._store(node)
             for anchor in self.group.anchors:
                 if anchor in self.schedule.stored:
                     self._store_value(anchor)
