@@ -108,3 +108,18 @@ def test_the_gradient_of_a_convolution_lays_no_windows_out():
         gc.conv2d(x, w, padding=1).sum().backward()
         plan = gc.plan(x.grad, w.grad)
     assert plan.peak_bytes < 2 * x.nbytes       # windows are nine times x
+
+
+@pytest.mark.parametrize("size, window", [((12, 28), 2), ((9, 30), 3), ((8, 6), 2)])
+def test_pooling_and_its_gradient_are_maps(size, window):
+    x, found = normal(2, 3, *size).astype(np.float32), []
+    g = normal(2, 3, *(n // window for n in size), seed=1).astype(np.float32)
+    for backend in ("reference", "cpu"):
+        with gc.backend(backend):
+            y, pull = gc.vjp(lambda x: gc.max_pool2d(gc.relu(x), window), gc.asarray(x))
+            results = y, *pull(gc.asarray(g))
+            names = [kernel.name for kernel in gc.plan(*results).kernels]
+            found.append([t.numpy() for t in results])
+    assert len(names) <= 3 and all(name.startswith("map") for name in names)
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
