@@ -173,3 +173,16 @@ def test_embedding():
     np.testing.assert_array_equal(table(gc.asarray(index)).numpy(), table.weight.numpy()[index])
     table(gc.asarray(index)).sum().backward()
     np.testing.assert_array_equal(table.weight.grad.numpy()[:, 0], [1, 0, 2, 0, 1])
+
+
+def test_layers_and_functions_have_the_names_that_users_know():
+    layers = """Module Sequential NeuralNetwork Dense Linear Conv1d Conv2d ConvTranspose2d MaxPool AvgPool
+        AdaptiveAvgPool BatchNorm LayerNorm GroupNorm RMSNorm Dropout Embedding RNN LSTM GRU RNNCell LSTMCell GRUCell
+        MultiHeadAttention RotaryEmbedding SwiGLU TransformerEncoderBlock TransformerDecoderBlock KVCache ReLU GELU SiLU
+        Sigmoid Tanh Softmax"""
+    functions = """rms_norm layer_norm softmax silu apply_rope scaled_dot_product_attention cross_entropy mse bce huber
+        nll kl"""
+    assert all(isinstance(getattr(nn, name), type) for name in layers.split())
+    assert all(getattr(nn, name) is getattr(F, name) for name in functions.split())
+    papers = "glorot_uniform glorot_normal he_uniform he_normal lecun_uniform lecun_normal orthogonal truncated_normal"
+    assert all(callable(getattr(init, name)) for name in papers.split())

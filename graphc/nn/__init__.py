@@ -1,5 +1,6 @@
 """Neural networks: modules, layers, losses, initial values. Written with the public API alone."""
 from graphc.api.activations import cross_entropy, gelu, log_softmax, relu, sigmoid, silu, softmax
+from graphc.api.attention import scaled_dot_product_attention
 from graphc.nn import functional, init
 from graphc.nn.attention import (
     MLP, KVCache, MultiHeadAttention, SwiGLU, TransformerDecoderBlock, TransformerEncoderBlock,

@@ -8,7 +8,7 @@ from graphc.errors import ShapeError
 
 gelu, log_softmax, relu, sigmoid, silu, softmax, softplus, tanh = (
     gc.gelu, gc.log_softmax, gc.relu, gc.sigmoid, gc.silu, gc.softmax, gc.softplus, gc.tanh)
-cross_entropy = gc.cross_entropy
+cross_entropy, scaled_dot_product_attention = gc.cross_entropy, gc.scaled_dot_product_attention
 
 
 def linear(x, weight, bias=None):
