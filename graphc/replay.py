@@ -92,10 +92,19 @@ class Recorded:
 
     def has_history(self) -> bool:
         """Would something that the function returns or assigns have a gradient?"""
-        given = [*self.leaves, *self.filled.values()]
-        nodes = [self.trace.read(t) for t in given if isinstance(t, Tensor) and self.trace.place_of(t) is None]
-        return any(n.tracked for n in nodes) or any(
+        return any(n.tracked for n in self._made()) or any(
             self.now(k).tracked for k in self.written if self.now(k) not in variables)
+
+    def _made(self) -> list[Node]:
+        given = [*self.leaves, *self.filled.values()]
+        return [self.trace.read(t) for t in given if isinstance(t, Tensor) and self.trace.place_of(t) is None]
+
+    def computed(self) -> tuple[Node, ...]:
+        """What a call computes, over numbered leaves and parameters."""
+        with driver.lock:
+            wanted = driver.computed([*self._made(), *(value_of(self.now(k)) for k in self.written)])
+            roots = [n for n in wanted if n.op is not BUFFER and n.op is not PARAM]
+            return canonical.rebuild_canonical(canonical.canonicalize(roots))[0] if roots else ()
 
 
 def record(f: Callable, call: Call) -> Recorded:
@@ -156,6 +165,7 @@ class Replay:
         self.inline = recorded.has_history()
         if self.inline:
             self.in_place, self.facts = [], ()
+            self.roots = recorded.computed()    # for `plan`
             return
         filled = [grad for grad in recorded.filled.values() if grad is not None]
         results, picks = _results(recorded, [*recorded.leaves, *filled])

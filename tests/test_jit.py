@@ -349,6 +349,8 @@ def test_plan_of_a_jitted_call(compiled):
     assert len(plan.kernels) == 1 and (gc.counters() - before).launches == 0
     assert plan.kernels[0].origins and "test_jit.py" in plan.kernels[0].origins[0]
     assert gc.jit(lambda x: x).plan(a_tensor()) is None
+    weight = gc.Tensor([1.0, 2.0], requires_grad=True)
+    assert len(gc.jit(lambda x: gc.tanh(x * weight)).plan(gc.ones(2)).kernels) == 1    # what has a gradient is recorded
 
 
 def test_observers_see_jitted_kernels(compiled):
