@@ -8,6 +8,7 @@ import json
 import os
 import random
 import selectors
+import signal
 import statistics
 import subprocess
 import sys
@@ -65,6 +66,7 @@ class Worker:
     def ask(self, **request) -> dict:
         """The reply. Raises WorkerError with the peer's own words."""
         process = self._running()
+        _signal(process, "SIGCONT")
         try:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
@@ -77,6 +79,7 @@ class Worker:
             code = process.poll()
             self.close()
             raise WorkerError("no answer in time" if line is None else f"the process ended ({code})")
+        _signal(process, "SIGSTOP")     # the threads of some libraries spin for a while after a call
         reply = json.loads(line)
         if "error" in reply:
             raise WorkerError(reply["error"])
@@ -100,6 +103,12 @@ class Worker:
             self.process.stdin.close()
             self.process.stdout.close()
             self.process = None
+
+
+def _signal(process: subprocess.Popen, name: str) -> None:
+    """Where the system has this signal."""
+    if hasattr(signal, name):
+        process.send_signal(getattr(signal, name))
 
 
 # -------------------------------------------------------------------------------------------------------- the answers
