@@ -87,11 +87,12 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
         for src in node.srcs:
             k = known(src)
             if k is None:
-                if src.value is not None:
+                if src.value is not None or src.op is BUFFER:   # as above, without its turn on the stack
                     number[src] = k = len(entries)
                     order.append(src)
                     entries.append((BUFFER, src.dtype, src.shape))
                     leaves.append(src)
+                    traced = traced or src.value is None
                 elif src.op is CONST and not src.attrs[1]:
                     scalars, k = True, -1
                 elif src.op is PARAM:

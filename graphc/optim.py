@@ -69,7 +69,7 @@ class Optimizer:
 
     def update(self, p, g, count, lr, *state) -> tuple:
         """(the parameter after a step, its state after it)"""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no update")
 
     def state_dict(self) -> dict:
         """All tensors of the state, by name: "count", "lr" and "slot.number of the parameter"."""

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import programs
 import pytest
 import test_goldens
 
+import graphc as gc
 from graphc import canonical
+from graphc.api.record import wrap
 from graphc.build import build
 from graphc.errors import NoCompilerError
+from graphc.ir import dtype as dtypes
+from graphc.ir.node import make
+from graphc.ir.ops import ELEMENTWISE, TABLE
 from graphc.ir.program import KernelSource
 from graphc.runtime import checkers
 
@@ -53,3 +59,18 @@ def test_golden_programs(name, dialect):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed, dialect):
     accepted(kernels_of(programs.small(seed).results(), dialect), dialect)
+
+
+@pytest.mark.parametrize("dialect", ["c", *DIALECTS, "opencl"])
+@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+def test_every_elementwise_operation_has_a_text(dtype, dialect: str):
+    x, y = (gc.asarray(np.ones(shape)).astype(dtype).node for shape in (7, (3, 7)))
+    taking = [op for op in TABLE.values() if op.kind == ELEMENTWISE and op.arity in (1, 2) and op.result is not None
+              and dtype.kind in op.dtypes and op.domain != "index"]
+    roots = [wrap(make(op, op.result(*[dtype] * op.arity), (3, 7), (y, x)[:op.arity], device=y.device))
+             for op in taking]
+    assert len(roots) > 5
+    kernels = kernels_of(roots, dialect)
+    assert kernels
+    if dialect in DIALECTS:
+        accepted(kernels, dialect)

@@ -342,6 +342,17 @@ def test_long_graphs_are_not_cut_inside_a_trace(settings, compiled):
         assert equal_bits(gc.jit(f)(x).numpy(), f(x).numpy())
 
 
+def test_a_trace_finds_the_program_of_the_plain_call(compiled):
+    def f(a, b, c):
+        return gc.exp(a * b) * c + gc.sin(b + c) * a
+
+    args = [a_tensor(9, seed=k) for k in range(3)]
+    f(*args).realize()
+    before = gc.counters()
+    gc.jit(f)(*args)
+    assert (gc.counters() - before).program_misses == 0
+
+
 def test_plan_of_a_jitted_call(compiled):
     f = gc.jit(lambda x, k: (gc.exp(x) * k, None))
     before = gc.counters()

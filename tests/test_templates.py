@@ -36,9 +36,19 @@ def test_a_damaged_or_outdated_one_is_compiled_again(kept):
     first = text(fresh())
     (file,) = kept.iterdir()
     whole = file.read_bytes()
-    for damage in (b"", whole[:-20], whole[:8] + bytes(len(whole) - 8)):
+    flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    for damage in (b"", whole[:-20], whole[:8] + bytes(len(whole) - 8), flipped):
         file.write_bytes(damage)
         assert text(fresh()) == first
+        assert file.read_bytes() == whole       # and kept as it was meant to be
+
+
+def test_a_full_disk_keeps_nothing(kept, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(loader.os, "replace", full)
+    assert text(fresh()) and not list(kept.iterdir())
 
 
 def test_nothing_is_kept_where_that_is_forbidden_or_impossible(kept, monkeypatch):

@@ -25,7 +25,7 @@ class _Recurrent(Module):
         given: what the input gives to the gates, (batch, gates * hidden). state: tuple of (batch, hidden). weight and
         bias are those of the state.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no step")
 
     def _add(self, inputs: int, hidden: int, bias: bool, suffix: str) -> None:
         """Parameters of one step, uniform in +-1/sqrt(hidden)."""
