@@ -23,12 +23,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from benchmarks import peers, report, runner, works
 
@@ -58,8 +58,7 @@ NumPy in float64. The copy and the BLAS were measured in the same run. Made by `
 PRODUCTS = ("gemm", "gelu_mlp", "half")  # the works for which GRAPHC_MATMUL=library is measured too
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """A library on the device.
 
     take   a NumPy array to its own; bind  (work, inputs) -> a call whose answer is still being computed
@@ -73,8 +72,7 @@ class Peer:
     around: Callable[[], AbstractContextManager] = nullcontext
 
 
-@dataclass
-class Row:
+class Row(Struct):
     title: str
     bytes: int = 0
     flops: float = 0.0

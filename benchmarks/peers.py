@@ -9,9 +9,10 @@ import importlib.metadata
 import importlib.util
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
+
+from msgspec import Struct
 
 OURS = "graphc"
 # Peer: the distribution that it needs, and whose version is reported.
@@ -23,8 +24,7 @@ FORMULAS = {"graphc": ("graphc", "array"), "numpy": ("numpy", "array"), "jax": (
             "torchc": ("torchc", "torch"), "numexpr": ("numexpr",), "numba": ("numba",)}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """A library, imported.
 
     take    NumPy arrays to its own

@@ -15,11 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from msgspec import Struct, field
 
 from benchmarks import peers, works
 from benchmarks.worker import make_inputs
@@ -30,8 +30,7 @@ PATIENCE = 240.0    # seconds for one reply; torch.compile takes the longest
 PAUSE = 0.01        # seconds between peers, in which the threads of the last go to sleep
 
 
-@dataclass
-class Row:
+class Row(Struct):
     """One work: seconds per call of each peer, and what graphc compiled for it."""
 
     name: str

@@ -1,7 +1,8 @@
 """A canonical graph through all passes to a Program: the pipeline, on one page. Bodies of loops go the same way."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from graphc import build_loops, debug, tuning
 from graphc.canonical import Graph, rebuild_canonical
@@ -19,8 +20,7 @@ from graphc.passes.memory import CopyNode, MemoryPlan
 from graphc.passes.tunable import defaults
 
 
-@dataclass(eq=False, slots=True)
-class Built:
+class Built(Struct, eq=False):
     """A program with what it was made from, for plans and explanations."""
 
     program: Program
@@ -30,8 +30,7 @@ class Built:
     bodies: dict[Node, tuple[Built, ...]]       # of loops and branches
 
 
-@dataclass(eq=False, slots=True)
-class Planned:
+class Planned(Struct, eq=False):
     """A graph through all passes.
 
     results  what each call fills: its GET nodes, and memory that it works in

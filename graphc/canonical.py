@@ -7,14 +7,14 @@ simplification looks at them: see `node._is_structural`, and small exponents.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from graphc.ir.node import Node, buffer, const_of_words, const_words, is_exponent, make, rebuild, topological
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW, SLICE
 
 
-@dataclass(eq=False, slots=True)
-class Graph:
+class Graph(Struct, eq=False):
     """A graph seen by its structure.
 
     key     equal for graphs that one program can compute

@@ -5,9 +5,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 import graphc as gc
 from graphc.errors import ShapeError
@@ -120,8 +120,7 @@ def _ahead(batches: Iterator, count: int) -> Iterator:
 
 # ------------------------------------------------------------------------------------------------------------ training
 
-@dataclass
-class History:
+class History(Struct):
     """What `fit` saw: the mean loss of each epoch, the loss of each step, samples a second in each epoch."""
 
     losses: list[float] = field(default_factory=list)

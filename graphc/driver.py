@@ -13,10 +13,11 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from graphc import canonical, program_cache
 from graphc.config import settings
@@ -45,8 +46,7 @@ observers: list[Callable] = []      # called with the Plan of every schedule tha
 shown_dialect: str | None = None    # in which observers see the kernels; None: that of the backend which runs them
 
 
-@dataclass(eq=False, slots=True)
-class Entry:
+class Entry(Struct, eq=False):
     """A program that is loaded."""
 
     executable: Executable

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct
 
 from graphc import driver
 from graphc.api.laziness import unlimited
@@ -51,8 +52,7 @@ def spec(shape, dtype=None) -> Tensor:
     return wrap(buffer(default_float() if dtype is None else as_dtype(dtype), shape, None, driver.default_device()))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEstimate:
+class MemoryEstimate(Struct, frozen=True):
     """Bytes, told apart by what they are for. str() of it is a table; `total_gb`, `weights_gb` and so on are the same
     in units of 10**9 bytes.
 
@@ -98,7 +98,7 @@ class MemoryEstimate:
         return "\n".join(lines)
 
 
-PARTS = tuple(field.name for field in fields(MemoryEstimate))[:7]
+PARTS = MemoryEstimate.__struct_fields__[:7]
 
 
 def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None, **kwargs) -> MemoryEstimate:

@@ -17,11 +17,12 @@ import ctypes
 import ctypes.util
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from graphc.build import Built
+from graphc.ir import program as program_steps
 from graphc.ir import trees
 from graphc.ir.dtype import DType
 from graphc.ir.dtype import by_name as dtype_of
@@ -29,7 +30,6 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Span, Store, Template
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
-from graphc.ir import program as program_steps
 from graphc.ir.program import Branch, Copy, Launch, Library
 
 GARBAGE = 0xA5              # every byte of fresh memory
@@ -41,8 +41,7 @@ class KernelFault(AssertionError):
     """A kernel does what no kernel may do. The text names the kernel, the statement and the place."""
 
 
-@dataclass(eq=False, slots=True)
-class Memory:
+class Memory(Struct, eq=False):
     """A buffer of a kernel: its elements, and which iteration wrote each."""
 
     array: np.ndarray       # one-dimensional
@@ -58,8 +57,7 @@ class Memory:
         return cls(array, np.full(size, NOBODY))
 
 
-@dataclass(eq=False, slots=True)
-class _Frame:
+class _Frame(Struct, eq=False):
     """What is known while one iteration (or one segment) runs."""
 
     axes: dict[Axis, int] = field(default_factory=dict)

@@ -7,7 +7,8 @@ https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 import graphc as gc
 from graphc.errors import ShapeError
@@ -17,8 +18,7 @@ BLOCK = 32          # numbers that have a scale together
 PANEL = 64          # rows of a packed matrix that lie together: a line of the cache, of a byte each
 
 
-@dataclass(frozen=True, slots=True)
-class Quantized:
+class Quantized(Struct, frozen=True):
     """A tensor of blocks of 32 numbers along its last axis, each block q * scale + offset.
 
     codes    uint8 or int8: (..., blocks, 16) with the second half of a block in the high 4 bits, or (..., blocks, 32)

@@ -5,10 +5,10 @@ import functools
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from graphc import canonical, driver
 from graphc.api.laziness import unlimited
@@ -347,8 +347,7 @@ class _Pool:
         return self.sources[param.attrs[0]]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the value of a parameter comes from: a number of the tape, or a handle that stands for a constant."""
 
     position: int | None

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from graphc.build import Built
 from graphc.config import settings
@@ -18,8 +19,7 @@ from graphc.passes.memory import CopyNode
 SHOWN = 3       # members of a launch whose shapes a plan lists
 
 
-@dataclass(frozen=True, slots=True)
-class KernelPlan:
+class KernelPlan(Struct, frozen=True):
     """One launch (or library call).
 
     bytes_read, bytes_written, flops  counted from the loop extents; see passes/cost.py
@@ -54,8 +54,7 @@ class KernelPlan:
                 f"{', '.join(self.origins) or 'no line of a program'}")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What one realize runs, in order. str(plan) is the report.
 
     bytes_moved, flops  sums over the kernels
@@ -69,7 +68,7 @@ class Plan:
     peak_bytes: int
     explain: tuple[str, ...]
     copies: int = 0
-    program: Program | None = field(default=None, repr=False, compare=False)
+    program: Program | None = None
 
     @property
     def bytes_moved(self) -> int:
@@ -84,6 +83,8 @@ class Plan:
                 f"peak {amount(self.peak_bytes)}B")
         lines = [f"  {n}. {k}" for n, k in enumerate(self.kernels, 1)]
         return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
+
+    __repr__ = __str__
 
 
 def amount(value: float) -> str:

@@ -10,9 +10,9 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from graphc import tuning
 from graphc.build import plan_graph, program_of_one
@@ -36,8 +36,7 @@ GAIN = 0.95         # of the time of what was best so far, to be taken for bette
 NEAR = 1.15         # times the floor: near enough
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came of one class. `verdict`: why nothing was tried, or ""."""
 
     kernel: str

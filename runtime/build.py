@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from graphc.errors import CompileError
 from graphc.runtime import cache
@@ -98,8 +99,7 @@ def _answer(process: subprocess.Popen) -> tuple[str, str]:
 # ------------------------------------------------------------------------------------------------------------ building
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Started:
+class Started(Struct, frozen=True, eq=False):
     """A job that the compiler is working on, in files of this process that differ in their endings."""
 
     job: Job

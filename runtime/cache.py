@@ -20,8 +20,9 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from graphc.config import settings
 from graphc.errors import CacheError
@@ -34,8 +35,7 @@ TOUCH_AFTER = 86400.0  # seconds; an entry's time of last use is kept to the day
 STALE_AFTER = 3600.0  # seconds after which the temporary file of a killed process is removed
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One file of the cache, for `graphc cache`."""
 
     kind: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from graphc.errors import CompileError, NoCompilerError
 from graphc.ir.program import KernelSource
@@ -62,8 +63,7 @@ __device__ bool signbit(float); __device__ bool signbit(double);
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What a compiler says of one kernel.
 
     compiler  its name, version and what it compiled for

@@ -11,9 +11,10 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from graphc.config import settings
 from graphc.errors import NoCompilerError
@@ -32,8 +33,7 @@ NATIVE_FLAGS = ("-O1", "-fPIC", "-shared", "-pthread")  # the thread pool gains 
 ABI = "1"  # of the kernels' entry points and of the native library; part of every key
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A C compiler that works here.
 
     command   what to run, an absolute path first
@@ -55,8 +55,7 @@ class Compiler:
         return f"{entry[:100]}-{digest}"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One source to build into a shared object."""
 
     key: str

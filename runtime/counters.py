@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """Counts since the process started or since `reset()`. The difference of two snapshots is a Counters too.
 
     >>> before = Counters(launches=2)
@@ -44,7 +43,7 @@ def _text(value: float) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-_NAMES = tuple(field.name for field in fields(Counters))
+_NAMES = Counters.__struct_fields__
 
 counters = Counters()
 """The counters of this process."""

@@ -7,12 +7,12 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
@@ -29,8 +29,7 @@ MEMBER_SHIFT = 32  # where the member stands in what run.c tells of a bad index
 BIG = 64 << 20  # a run that allocates more asks first whether it fits
 
 
-@dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(Struct, frozen=True):
     """What a caller needs who has checked the inputs and packs the words itself: those of Layout."""
 
     run: Any                    # (image, words, threads) -> 0, 1 + the position of a bad index, or less than 0

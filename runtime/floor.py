@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 SOURCE = Path(__file__).parent / "native" / "floor.c"
 SIGNATURES = """
@@ -22,8 +23,7 @@ SMALLEST, LARGEST = 1 << 20, 1 << 28    # bytes: below, starting the threads is 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread")
 
 
-@dataclass
-class Machine:
+class Machine(Struct):
     """Measures on demand, and keeps the best of what it has seen."""
 
     threads: int

@@ -8,10 +8,11 @@ import importlib.util
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from graphc.errors import CompileError, NoCompilerError
 from graphc.ir.program import KernelSource
@@ -23,8 +24,7 @@ _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) 
 _lock = threading.Lock()  # older versions are not thread-safe
 
 
-@dataclass(frozen=True, slots=True)
-class Cubin:
+class Cubin(Struct, frozen=True):
     """Machine code for one kind of GPU.
 
     registers  of a thread

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from graphc.ir.program import Program
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 ROOM = 1 << 20  # launches that one profile can hold
 
 
-@dataclass(frozen=True, slots=True)
-class StepTimes:
+class StepTimes(Struct, frozen=True):
     """One step of one program and its launches so far."""
 
     program: Program

@@ -34,7 +34,7 @@ class Malloced:
 
 
 def use_malloc_and_sanitizers() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from graphc.runtime import buffers, compiler
 

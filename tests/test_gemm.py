@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from graphc.tolerances import equal_bits
 
 import graphc as gc
 from graphc import canonical
@@ -12,6 +11,7 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.ir.kernel import Template
 from graphc.kernel_interpreter import run_program
+from graphc.tolerances import equal_bits
 
 rng = np.random.default_rng(11)
 

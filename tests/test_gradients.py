@@ -11,7 +11,6 @@ import graphc as gc
 from graphc.ir import ops
 
 
-
 @pytest.fixture(autouse=True)
 def on_the_reference():
     with gc.backend("reference"):

@@ -8,12 +8,12 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from graphc.tolerances import equal_bits
 from together import Together
 
 import graphc as gc
 from graphc import driver
 from graphc.errors import IndexOutOfRange, JitError, TracerError
+from graphc.tolerances import equal_bits
 from graphc.written_out import MISS
 
 

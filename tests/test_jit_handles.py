@@ -13,11 +13,11 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from graphc.tolerances import equal_bits
 from test_jit import a_tensor, quick_compiles, traces
 
 import graphc as gc
 from graphc.errors import JitError, TracerError
+from graphc.tolerances import equal_bits
 
 # ------------------------------------------------------------------------------------------------- handles and aliasing
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 import programs as random_programs
+import pytest
 from programs import Program
-from graphc.tolerances import ULPS, equal_bits
 
 from graphc import canonical, driver
 from graphc.build import Built, build
@@ -16,11 +15,11 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir import trees
 from graphc.ir.index import Axis
-from graphc.ir.kernel import Kernel, KernelBuffer, Local, Loop, Store, index_value, load
-from graphc.ir.kernel import LOCAL
+from graphc.ir.kernel import LOCAL, Kernel, KernelBuffer, Local, Loop, Store, index_value, load
 from graphc.ir.node import Node, make, topological
 from graphc.ir.ops import CONST
 from graphc.kernel_interpreter import KernelFault, Memory, run_kernel, run_program
+from graphc.tolerances import ULPS, equal_bits
 
 CHUNK = 10
 ORDERS = ("forward", "reverse", "17")

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.linalg
+from msgspec.structs import replace
 
 import graphc as gc
 from graphc import canonical, driver

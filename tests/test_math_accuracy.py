@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from graphc.tolerances import ULPS, spacing, words
 
 import graphc as gc
 from graphc.codegen import environment, loops_c
@@ -18,6 +17,7 @@ from graphc.ir.dtype import by_name
 from graphc.ir.ops import get
 from graphc.runtime.build import build
 from graphc.runtime.compiler import Job, find_compiler
+from graphc.tolerances import ULPS, spacing, words
 
 ONE = [name for name in ULPS if get(name).arity == 1]
 TWO = [name for name in ULPS if get(name).arity == 2]

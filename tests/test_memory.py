@@ -14,10 +14,10 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Kernel, KernelBuffer, Loop, Store, load
 from graphc.ir.node import buffer as leaf
-from graphc.ir.ops import ADD
 from graphc.ir.node import make
-from graphc.passes.inplace import in_place
+from graphc.ir.ops import ADD
 from graphc.kernel_interpreter import KernelFault, Memory, run_kernel
+from graphc.passes.inplace import in_place
 from graphc.passes.order import least_memory, peak
 from graphc.passes.verify import VerifyError, verify_kernel
 from graphc.runtime.buffers import pool

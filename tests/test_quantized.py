@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from graphc.tolerances import equal_bits
 
 import graphc as gc
 from graphc.errors import ShapeError
+from graphc.tolerances import equal_bits
 from graphc.weights import Quantized, concat, quantize
 
 rng = np.random.default_rng(3)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import programs as random_programs
+import pytest
 
 import graphc as gc
 from graphc import canonical

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 import programs as random_programs
+import pytest
+from msgspec.structs import replace
 
 from graphc import canonical
 from graphc.build import build
@@ -15,8 +14,24 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import VALUE, Kernel, KernelBuffer, Let, Loop, Store, index_value, load
 from graphc.ir.node import Node, buffer, const, make
-from graphc.ir.ops import (ADD, AND, CONCAT, DOT, EQ, EXP, EXPAND, LT, PERMUTE, RESHAPE, SLICE, SUM, TAKE, UPDATE,
-                           WHERE, WINDOW)
+from graphc.ir.ops import (
+    ADD,
+    AND,
+    CONCAT,
+    DOT,
+    EQ,
+    EXP,
+    EXPAND,
+    LT,
+    PERMUTE,
+    RESHAPE,
+    SLICE,
+    SUM,
+    TAKE,
+    UPDATE,
+    WHERE,
+    WINDOW,
+)
 from graphc.passes import fuse
 from graphc.passes.verify import VerifyError, bounds, verify_graph, verify_kernel, verify_schedule
 

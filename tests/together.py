@@ -14,7 +14,8 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from graphc import driver
 from graphc.ir.program import KernelSource, Program

@@ -22,8 +22,9 @@ A work whose name ends in a number, such as gemm_256, is the module of the name 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from types import ModuleType
+
+from msgspec import Struct
 
 # Fused loops: the ten rows of which the geometric mean is taken.
 TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance", "norm", "pairwise",
@@ -34,8 +35,7 @@ TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block
 ALL = TEN + MORE + TRAINING
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What no implementation can avoid. An exp, log, erf or tanh counts as 20 flops, a polynomial of degree ten."""
 
     reads: int          # bytes

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
+from msgspec import Struct
 
 from graphc.api import record
 from graphc.api.record import as_tensor, cast
@@ -87,8 +87,7 @@ def isdtype(dtype, kind) -> builtins.bool:
     return dtype is as_dtype(kind)
 
 
-@dataclass(frozen=True)
-class finfo_object:
+class finfo_object(Struct, frozen=True):
     """What `finfo` tells of a real or complex dtype (of its parts): all numbers are Python floats."""
 
     bits: int
@@ -103,8 +102,7 @@ class finfo_object:
         return self.smallest_normal
 
 
-@dataclass(frozen=True)
-class iinfo_object:
+class iinfo_object(Struct, frozen=True):
     """What `iinfo` tells of an integer dtype."""
 
     bits: int

@@ -8,10 +8,10 @@ that are computed are checked when they are realized, by CHECK_INDEX, and report
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from graphc.api import record
 from graphc.api.creation import iota
@@ -26,8 +26,7 @@ from graphc.tensor import Tensor, host_view
 # ------------------------------------------------------------------------------------------------------ reading a key
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(Struct):
     """A key, read for one shape.
 
     starts, steps, lengths   the region along every axis of the source
@@ -138,8 +137,7 @@ def _unmasked(entries: list, shape: tuple[int, ...], name: str) -> list:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _NewAxis:
+class _NewAxis(Struct, frozen=True):
     """What a mask without axes stands for: a new axis from which one or no element is taken."""
 
     keep: bool

@@ -7,8 +7,10 @@ import json
 import statistics
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from graphc.cli import UsageError
 from graphc.cli.target import collect, use_backend
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 WIDE = ("float64", "complex128")  # dtypes of which a vector holds half as many
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One kernel of the program: equal kernels from the same lines, on the same shapes, are one row.
 
     median, total    seconds

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
@@ -13,8 +15,7 @@ from graphc.ir.target import Target
 _LOOPS = {"c": "graphc.codegen.loops_c", "gpu": "graphc.codegen.loops_gpu"}
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """A kernel's source and what its launches pass.
 
     args    the int64 words: sizes, strides and offsets; scalars (0 here) at the places that params names

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from math import prod
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from graphc.codegen.lanes_c import Lanes
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
-from graphc.ir.kernel import (INDEX, LOAD, VALUE, Let, Loop, Operand, Span, Store, Template, data_exprs, load)
+from graphc.ir.kernel import INDEX, LOAD, VALUE, Let, Loop, Operand, Span, Store, Template, data_exprs, load
 from graphc.ir.node import Node
 from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 from graphc.ir.trees import CHUNKS
@@ -334,8 +334,7 @@ class Nest:
                 "panel": "n_panel" if lanes and not self.copied else None, "body": self.statements(x.body)}
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """What a loop reads if that is a copy of neighbours in memory, all of them or, as in a padded image, those from
     the largest of `low` up to the least of `high`, if all tests hold; the others are `other`."""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
@@ -19,11 +21,41 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
-from graphc.ir.kernel import (LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs,
-                              operands)
+from graphc.ir.kernel import (
+    LOAD,
+    VALUE,
+    Accumulate,
+    If,
+    Kernel,
+    Let,
+    Local,
+    Loop,
+    Store,
+    Template,
+    data_exprs,
+    operands,
+)
 from graphc.ir.node import Node, make, rebuild
-from graphc.ir.ops import (ADD, CAST, CONST, CONTRACT, EQ, EXP, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM,
-                           SUB, TABLE, WHERE)
+from graphc.ir.ops import (
+    ADD,
+    CAST,
+    CONST,
+    CONTRACT,
+    EQ,
+    EXP,
+    LE,
+    LT,
+    MAX,
+    MAXIMUM,
+    MIN,
+    MINIMUM,
+    MUL,
+    NEG,
+    PARAM,
+    SUB,
+    TABLE,
+    WHERE,
+)
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
@@ -89,8 +121,7 @@ def _filled(environment, model: str) -> str:
     return environment.get_template("c/kernel.c.j2").render(k=json.loads(model), loops=loops)
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _Operation(Struct, frozen=True):
     """How a reduction combines two values."""
 
     identity: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from graphc.codegen import Rendered
 from graphc.codegen.attention_gpu import attention
@@ -86,8 +87,7 @@ def _filled(environment, name: str, model: str) -> str:
     return before + kernel + "".join(f"{line}\n" for line in inside.splitlines() if line.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Team:
+class _Team(Struct, frozen=True):
     """Items that add something up together. `own`: the number of an item among them, as text.
 
     apart  how far apart in the group they stand

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
+from msgspec import Struct
 
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
@@ -27,8 +27,7 @@ SHORT = 16      # axes up to this extent are part of the structure: their stride
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     name: str
     types: dict[str, str]
     storage: dict[str, str]

@@ -12,12 +12,13 @@ The rules used, for n > 0 and integers q, r:
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import gcd, prod
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+
+class Axis(Struct, frozen=True):
     """A loop variable that runs over 0 .. extent-1."""
 
     name: str
@@ -31,8 +32,7 @@ class Axis:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class FloorDiv:
+class FloorDiv(Struct, frozen=True):
     numerator: Index
     denominator: int
 
@@ -45,8 +45,7 @@ class FloorDiv:
         return f"({self.numerator})//{self.denominator}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mod:
+class Mod(Struct, frozen=True):
     numerator: Index
     denominator: int
 
@@ -58,8 +57,7 @@ class Mod:
         return f"({self.numerator})%{self.denominator}"
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """An index read from memory: `expr` is a kernel expression whose value lies in `bounds`."""
 
     name: str               # gives terms a fixed order
@@ -73,11 +71,10 @@ class Data:
 Atom = Axis | FloorDiv | Mod | Data
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     terms: tuple[tuple[Atom, int], ...] = ()   # sorted by the atom's text, no zero coefficients
     const: int = 0
-    bounds: tuple[int, int] = field(init=False, compare=False)
+    bounds: tuple[int, int] = (0, 0)            # follows from the others
 
     def __post_init__(self):
         low = high = self.const
@@ -85,7 +82,7 @@ class Index:
             a, b = atom.bounds
             low += k * (a if k > 0 else b)
             high += k * (b if k > 0 else a)
-        object.__setattr__(self, "bounds", (low, high))
+        force_setattr(self, "bounds", (low, high))
 
     def __str__(self) -> str:
         parts = [f"{k}*{atom}" if k != 1 else str(atom) for atom, k in self.terms]

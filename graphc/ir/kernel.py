@@ -11,14 +11,15 @@ that very axis), and what is accumulated or let outside such a loop is an array 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.node import Node, make
-from graphc.ir.ops import OTHER, Op, TABLE
+from graphc.ir.ops import OTHER, TABLE, Op
 
 INDEX = TABLE["index"] = Op("index", 0, OTHER)       # attrs (Index,): its value, int64
 LOAD = TABLE["load"] = Op("load", -1, OTHER)         # attrs (buffer, Index), srcs () or (mask,): 0 where not mask
@@ -26,8 +27,7 @@ LOCAL = TABLE["local"] = Op("local", 0, OTHER)       # attrs (name, Index): an e
 VALUE = TABLE["value"] = Op("value", 0, OTHER)       # attrs (name,): a Let or a finished Accumulate
 
 
-@dataclass(frozen=True, slots=True)
-class KernelBuffer:
+class KernelBuffer(Struct, frozen=True):
     name: str
     dtype: DType
     size: int               # elements
@@ -35,16 +35,14 @@ class KernelBuffer:
     same: int | None = None     # an input: the output with which it shares memory and name (passes/inplace.py)
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Struct, frozen=True):
     """Name a value for the rest of the enclosing loop."""
 
     name: str
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(Struct, frozen=True):
     """Scratch array of `extent` elements, private to an iteration of the parallel nest.
 
     In a tiled kernel it belongs to a segment, and its index counts from the segment's start.
@@ -55,8 +53,7 @@ class Local:
     extent: int
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulate:
+class Accumulate(Struct, frozen=True):
     """Combine `value` over the enclosing reduction loop into `name`, in the tree that `order` names."""
 
     name: str
@@ -67,16 +64,14 @@ class Accumulate:
     other: Node | None = None   # DOT: the second factor
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     buffer: int
     index: Index
     value: Node
     local: str | None = None    # set: the target is this local array instead of a buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """kind: "vector" (iterations independent or a reduction, SIMD), "serial" (in order), "reduce" (around Accumulate).
 
     `start` and `limit`: when given, the loop runs from start, and ends at min(extent, limit).
@@ -89,8 +84,7 @@ class Loop:
     start: Index | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Struct, frozen=True):
     """One of two bodies, by a condition that is the same for all iterations of the loops inside."""
 
     test: Node
@@ -98,8 +92,7 @@ class If:
     otherwise: tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A range of positions that a template goes over, walked in row-major order by `axes`, outermost first.
 
     With `block`, an iteration of the parallel nest has `length` positions of it, from block * length on.
@@ -115,8 +108,7 @@ class Span:
         return prod(a.extent for a in self.axes)
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """A matrix that a template reads. `body` is one nest of loops over the axes of two spans around a Store of one
     element into the local array `name`, at row * columns + column; the first of `spans` are the rows.
 
@@ -129,8 +121,7 @@ class Operand:
     body: tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Loops over `spans` that codegen has a text of its own for; `name` says which.
 
     gemm    spans m, n, k; operands a (m, k) and b (k, n). For each m and n the sum over k of a * b, in the order
@@ -155,8 +146,7 @@ class Template:
         return next(s for s in self.spans if s.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Struct, frozen=True):
     name: str
     buffers: tuple[KernelBuffer, ...]
     params: tuple[tuple[int, DType], ...]   # scalar arguments: the program's number and dtype; PARAM has the place here

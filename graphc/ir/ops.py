@@ -16,9 +16,9 @@ it is a dict. Names beginning with `gc_` are helpers, taken from the dialect's h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from graphc.ir import derivatives as d
 from graphc.ir import meaning
@@ -37,8 +37,7 @@ LIBRARY = "library"
 OTHER = "other"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Op:
+class Op(Struct, frozen=True, eq=False):
     name: str
     arity: int
     kind: str

@@ -8,11 +8,11 @@ use them.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSource:
+class KernelSource(Struct, frozen=True):
     """One kernel to compile. `text` is complete and holds nothing of the user's (no path, line or size)."""
 
     entry: str              # the entry point, a C identifier; equal text has equal entry
@@ -20,8 +20,7 @@ class KernelSource:
     reports: bool = False   # whether it says of bad indices in memory of the device, which the host has to read
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A buffer of a program. Inputs are bound by the caller; outputs are fresh; temporaries lie in one arena, or in an
     output that is not written yet."""
 
@@ -32,8 +31,7 @@ class Slot:
     alias: int | None = None  # output: the input slot whose buffer it takes over when the caller donates it
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One run of a launch's kernel over `chunks` fixed-size chunks of its parallel nest."""
 
     slots: tuple[int, ...]  # buffer k of the kernel is slot slots[k]
@@ -42,8 +40,7 @@ class Member:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """Run one kernel for each member, the chunks of all of them in any order, on any threads."""
 
     kernel: int             # index into Program.kernels
@@ -56,8 +53,7 @@ class Launch:
         return tuple(slot for member in self.members for slot in member.slots)
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """A slot seen as a contiguous array."""
 
     slot: int
@@ -65,8 +61,7 @@ class Operand:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """Call a named library routine (sort, FFT, LAPACK) on contiguous arrays."""
 
     call: str
@@ -75,8 +70,7 @@ class Library:
     attrs: tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """Copy nbytes from one slot to another."""
 
     source: int
@@ -84,8 +78,7 @@ class Copy:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """What a loop hands from turn to turn: read from `initial` in the first, and at last in `result`.
 
     The body reads what the last turn wrote and writes elsewhere, into `result` and `spare` by turns; or, without a
@@ -97,16 +90,14 @@ class Carried:
     spare: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sliced:
+class Sliced(Struct, frozen=True):
     """An array of which each turn reads, or writes, the next `stride` bytes."""
 
     slot: int
     stride: int
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """Run a program again and again on numbered turns, or for as long as another one says.
 
     The inputs of `body` are the carried buffers, what is sliced, then `arrays`; its outputs are the carried buffers of
@@ -131,8 +122,7 @@ class Loop:
         return (*carried, *[x.slot for x in (*self.sliced, *self.stacked)], *self.arrays)
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """Run one of two programs, by a bool in memory. Both have the same inputs and outputs."""
 
     condition: int
@@ -158,8 +148,7 @@ def bodies(step: Step) -> tuple[Program, ...]:
     return step.taken if isinstance(step, Branch) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     slots: tuple[Slot, ...]
     steps: tuple[Step, ...]
     kernels: tuple[KernelSource, ...]

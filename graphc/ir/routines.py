@@ -12,10 +12,10 @@ contiguous arrays; `run_routine` returns contiguous arrays of exactly the record
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
@@ -24,8 +24,7 @@ Dtypes = tuple[DType, ...]
 Shapes = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Routine:
+class Routine(Struct, frozen=True):
     name: str
     results: Callable[[Dtypes, Shapes, tuple], tuple[Dtypes, Shapes]]
     run: Callable[..., tuple]

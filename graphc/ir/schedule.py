@@ -1,7 +1,7 @@
 """What fusion decides: which nodes are computed together, in which order, and what is written to memory."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from graphc.ir.node import Node
 from graphc.ir.target import CPU, Target
@@ -9,8 +9,7 @@ from graphc.ir.target import CPU, Target
 Coordinates = tuple[int, ...]    # for each parallel coordinate of a group, the axis of a node that carries it
 
 
-@dataclass(eq=False, slots=True)
-class Group:
+class Group(Struct, eq=False):
     """One kernel (or one library call).
 
     kind:
@@ -35,8 +34,7 @@ class Group:
         return [*self.anchors, *self.stores]
 
 
-@dataclass(eq=False, slots=True)
-class Schedule:
+class Schedule(Struct, eq=False):
     roots: tuple[Node, ...]
     groups: list[Group]                 # in an order of execution
     stored: dict[Node, Group]           # nodes written to memory, and by which group

@@ -4,13 +4,12 @@ A dialect states them in its `dialect.toml`, under [target]; what it leaves out 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """
     group      work items that share memory and barriers, and run a chunk together; 0: a chunk is one thread's
     scratch    bytes that a chunk may keep between the stages of a row

@@ -15,15 +15,14 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from graphc.ir import ops
 from graphc.ir import dtype as dt
+from graphc.ir import ops
 from graphc.ir.body import parse as parse_body
 from graphc.ir.index import Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.node import Node, const_value, make, topological
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.ir.schedule import Schedule
-
 
 # ------------------------------------------------------------------------------------------------------------- graphs
 

@@ -7,19 +7,18 @@ other (passes/fuse.py), so any two of them may run at the same time.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER, CHECK_INDEX, ELEMENTWISE, EXPAND, PARAM, PERMUTE, RESHAPE, SOURCE
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.structure import structure
 
-
 HELD = 1 << 26      # bytes of temporaries that the members of a launch may hold at once
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Batch:
+class Batch(Struct, frozen=True, eq=False):
     """One launch: kernels of one source text on different buffers.
 
     singles  members of one element, which run the text of the first member: that one's scalars -> their own
@@ -29,8 +28,7 @@ class Batch:
     singles: dict[int, dict[int, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class OneElement:
+class OneElement(Struct, frozen=True, eq=False):
     """A kernel of one element as a run of a kernel that does the same to many."""
 
     step: LoweredKernel

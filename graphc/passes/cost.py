@@ -6,8 +6,9 @@ the kernel touches in one iteration of it no longer fits the cache.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
@@ -19,15 +20,13 @@ HALF_L2 = 1 << 18
 _FREE = ("fence", "bitcast")
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     bytes_read: int
     bytes_written: int
     flops: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(Struct, frozen=True):
     buffer: int
     axes: frozenset[Axis]
     loops: tuple[Axis, ...]     # enclosing, outermost first

@@ -11,19 +11,46 @@ group and returns. Levels make that check local: a group's level never changes.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER,
-                           PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER, SOURCE, UPDATE, WINDOW)
+from graphc.ir.ops import (
+    ATTENTION,
+    BUFFER,
+    CONST,
+    CONTRACT,
+    ELEMENTWISE,
+    EXPAND,
+    GATHER,
+    LIBRARY,
+    MOVEMENT,
+    OTHER,
+    PARAM,
+    PERMUTE,
+    REDUCE,
+    RESHAPE,
+    SCATTER,
+    SOURCE,
+    UPDATE,
+    WINDOW,
+)
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
-from graphc.passes.evaluate import (UNROLLED, Evaluations, inlined_costs, is_anchor, is_short,
-                                    never_stored, short_reduction_inlined, worth_storing)
+from graphc.passes.evaluate import (
+    UNROLLED,
+    Evaluations,
+    inlined_costs,
+    is_anchor,
+    is_short,
+    never_stored,
+    short_reduction_inlined,
+    worth_storing,
+)
 from graphc.passes.structure import structure
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -37,8 +64,7 @@ SHARE_SCALAR = 400          # of a scalar: what a launch costs, for it would be 
 MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
 
 
-@dataclass(eq=False, slots=True)
-class Unit:
+class Unit(Struct, eq=False):
     """An anchor, or an expression that is stored."""
 
     node: Node

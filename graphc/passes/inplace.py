@@ -6,7 +6,9 @@ writes there. Then the two are one buffer, and C sees one pointer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
@@ -16,8 +18,7 @@ from graphc.ir.node import Node
 _STATEMENTS = (Loop, If, Let, Local, Accumulate, Store)
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(Struct, frozen=True):
     """A load or a store of a buffer."""
 
     index: Index
@@ -25,8 +26,7 @@ class _Access:
     loops: tuple[tuple[int, Axis], ...]     # around it, outermost first; the numbers tell two over one axis apart
 
 
-@dataclass(eq=False, slots=True)
-class _Accesses:
+class _Accesses(Struct, eq=False):
     """What a kernel does to each buffer, in the order of its text. `known`: it has no statements but plain ones."""
 
     loads: dict[int, list[tuple[int, _Access]]] = field(default_factory=dict)

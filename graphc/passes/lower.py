@@ -6,14 +6,15 @@ split there and the group is lowered again, so that loops run over the common re
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from math import prod
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import (LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value,
-                              operands)
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
 from graphc.ir.schedule import Group, Schedule
@@ -45,8 +46,7 @@ SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbour
 FEW_CHUNKS = 8              # of a column that one item can as well add up by itself
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LoweredKernel:
+class LoweredKernel(Struct, frozen=True, eq=False):
     """A kernel and the node behind each of its buffers. `base`: the node whose memory the output takes over."""
 
     kernel: Kernel
@@ -55,14 +55,12 @@ class LoweredKernel:
     base: Node | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LibraryCall:
+class LibraryCall(Struct, frozen=True, eq=False):
     node: Node
     group: Group
 
 
-@dataclass(eq=False, slots=True)
-class Stage:
+class Stage(Struct, eq=False):
     """Statements that share one inner loop; stages run in the order of their depth."""
 
     depth: int

@@ -8,7 +8,9 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER, PARAM
@@ -22,16 +24,14 @@ ALIGNMENT = 64
 HOSTS = 8           # outputs that may hold temporaries before they are written, the largest
 
 
-@dataclass(frozen=True, slots=True)
-class CopyNode:
+class CopyNode(Struct, frozen=True):
     """Before an in-place step: the old value is still needed, so the step works on a copy."""
 
     source: Node
     target: Node
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlan:
+class MemoryPlan(Struct, frozen=True):
     slots: tuple[Slot, ...]
     slot_of: dict[Node, int]
     steps: tuple[Batch | LibraryCall | CopyNode, ...]
@@ -167,8 +167,7 @@ def _updated_leaves(steps, reads: list[list[Node]], owner) -> dict[Node, Node]:
     return found
 
 
-@dataclass(eq=False, slots=True)
-class _Region:
+class _Region(Struct, eq=False):
     """Memory for temporaries: an output until it is written, or the arena (no slot, and as long as is needed)."""
 
     slot: int | None = None

@@ -6,20 +6,34 @@ does not change in the innermost loop, is a `Let` of its own. What is left reads
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import (INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Let, Local, Loop, Store, data_exprs, index_of,
-                              operands)
+from graphc.ir.kernel import (
+    INDEX,
+    LOAD,
+    LOCAL,
+    VALUE,
+    Accumulate,
+    If,
+    Let,
+    Local,
+    Loop,
+    Store,
+    data_exprs,
+    index_of,
+    operands,
+)
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import CONST, PARAM
 
 MAX_HEIGHT = 5      # deeper formulas are cut into several lines
 
 
-@dataclass(eq=False, slots=True)
-class _Scope:
+class _Scope(Struct, eq=False):
     """One loop body while it is rewritten."""
 
     depth: int

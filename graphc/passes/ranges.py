@@ -7,7 +7,7 @@ conditions on the other axes there are two versions: one with the answers of the
 """
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER, OTHER, PARAM

@@ -6,8 +6,9 @@
 """
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
+
+from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index

@@ -8,8 +8,27 @@ import numpy as np
 
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, const_value, make, rebuild, topological
-from graphc.ir.ops import (ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG,
-                           PERMUTE, POW, REDUCE, RESHAPE, SLICE, SUB, WHERE)
+from graphc.ir.ops import (
+    ADD,
+    BITCAST,
+    CAST,
+    CONCAT,
+    CONST,
+    DIV,
+    DOT,
+    ELEMENTWISE,
+    EXPAND,
+    MOVEMENT,
+    MUL,
+    NEG,
+    PERMUTE,
+    POW,
+    REDUCE,
+    RESHAPE,
+    SLICE,
+    SUB,
+    WHERE,
+)
 
 
 def simplify(roots: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -11,8 +11,22 @@ from collections.abc import Container
 
 from graphc.ir.index import ZERO, Index, reshape_groups, through_reshape
 from graphc.ir.node import Node
-from graphc.ir.ops import (CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES,
-                           SLICE, TAKE_ALONG, UPDATE, WINDOW)
+from graphc.ir.ops import (
+    CONCAT,
+    CONTRACT,
+    ELEMENTWISE,
+    EXPAND,
+    GATHER,
+    PAD,
+    PERMUTE,
+    REDUCE,
+    RESHAPE,
+    SCORES,
+    SLICE,
+    TAKE_ALONG,
+    UPDATE,
+    WINDOW,
+)
 
 ONE, OTHER = -1, -2
 Dims = tuple[int, ...]

@@ -8,7 +8,8 @@ to TUNABLES and asks `chosen` for the value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from graphc.ir.kernel import Kernel, Loop, Template
 from graphc.ir.node import Node
@@ -19,8 +20,7 @@ Choices = Mapping[str, int]
 Choose = Callable[[Group, list[Node]], Choices]     # a group and the nodes that it is about, in a fixed order
 
 
-@dataclass(frozen=True, slots=True)
-class Tunable:
+class Tunable(Struct, frozen=True):
     """A number that a lowered kernel was cut with.
 
     default   what it is without tuning; None: it depends on the kernel

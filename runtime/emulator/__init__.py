@@ -16,10 +16,11 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from graphc.errors import KernelFault, NoCompilerError
 from graphc.ir.program import KernelSource
@@ -50,8 +51,7 @@ class _Launch(ctypes.Structure):
                 ("dynamic", ctypes.c_void_p)]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Bytes at an address of the host that a launch may read and write."""
 
     address: int
@@ -108,8 +108,7 @@ class Emulator:
         return _job(kernel.entry, f"{text}\nEMU_ENTRY({kernel.entry})\n", (*self._options, "-include", "gpu.h"))
 
 
-@dataclass(frozen=True, slots=True)
-class EmulatedKernel:
+class EmulatedKernel(Struct, frozen=True):
     """One kernel, compiled for the host."""
 
     entry: str

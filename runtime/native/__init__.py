@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 FOLDER = Path(__file__).parent
 SOURCES = ("native.c", "graphc.h", "pool.c", "run.c", "loops.c")
@@ -27,8 +28,7 @@ def source() -> str:
     return "".join((FOLDER / name).read_text() for name in SOURCES)
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
+class Native(Struct, frozen=True):
     """The loaded library. `run` is its gc_run; a call of any function releases the interpreter lock."""
 
     ffi: Any

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from runtime_programs import ADD, SCALE, SCRATCH, SLOW, bits, chain, chunks, gather, launch, output, scale
 
 from graphc.config import settings
