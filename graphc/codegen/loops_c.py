@@ -225,17 +225,25 @@ class _Model:
             if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
-        return {"kind": "loop", "axis": s.axis.name, "start": "0", "stop": self.stop(s),
+        return self.counted(s, "0", self.stop(s), enclosing)
+
+    def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
+        kind = "independent" if self.independent(s.body, s.axis) else "loop"
+        return {"kind": kind, "axis": s.axis.name, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if _is_long_arithmetic(s.body):
             return self.strips(s, start, stop)
-        # gcc looks for overlaps while running, but gives up where stores times loads are too many
-        independent = all(type(x) is Let or type(x) is Store for x in s.body) and \
-            sum(type(x) is Store for x in s.body) > 1
-        return {"kind": "independent" if independent else "loop", "axis": s.axis.name, "start": start, "stop": stop,
-                "body": self.statements(s.body, enclosing)}
+        return self.counted(s, start, stop, enclosing)
+
+    def independent(self, body: tuple, axis: Axis) -> bool:
+        """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would
+        make a second copy of the loop for arrays that overlap, and it gives up where stores times loads are too many.
+        """
+        stores = [s for s in body if type(s) is Store]
+        return len(stores) > (not self.scratch) and all(type(s) in (Let, Store, Accumulate) for s in body) and \
+            all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def streamed(self, s: Loop, start: str, stop: str) -> dict:
         """Runs of elements that are first kept in the nearest cache and then stored past all of them."""
@@ -312,7 +320,7 @@ class _Model:
         sums = [x for x in (inner.body if inner else s.body) if type(x) is Accumulate]
         order = sums[0].order
         out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": LANES, "tile": self.tile,
-               "exact": all(_is_exact(x) for x in sums), "here": self.here(),
+               "exact": all(_is_exact(x) for x in sums), "here": self.here(), "independent": False,
                "accumulators": [self.accumulator(x) for x in sums]}
         if inner is None:
             return self.rows(s, sums, out)
@@ -362,7 +370,8 @@ class _Model:
                               "body": self.statements(again, {x.name: self._deviation_step})}
         own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
         out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
-                        "ahead": ahead, "body": self.statements(own, {x.name: self._row_step for x in sums})}
+                        "ahead": ahead, "independent": self.independent(own, s.axis),
+                        "body": self.statements(own, {x.name: self._row_step for x in sums})}
         return out
 
     def ahead(self, s: Loop) -> list[dict]:

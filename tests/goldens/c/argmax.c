@@ -20,7 +20,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t row_max_min_cast_3635af1f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_9a4dbbca(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -48,7 +48,7 @@ int64_t row_max_min_cast_3635af1f(void *const *buf, const int64_t *arg, int64_t 
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
@@ -74,7 +74,7 @@ int64_t row_max_min_cast_3635af1f(void *const *buf, const int64_t *arg, int64_t 
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t1 = x0[i * a2 + j];

@@ -109,7 +109,7 @@ float logf(float);
 #define gc_log_float logf
 #endif
 
-int64_t row_max_sum_37be1da0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_7ed7cf33(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -141,7 +141,7 @@ int64_t row_max_sum_37be1da0(void *const *buf, const int64_t *arg, int64_t begin
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
@@ -171,7 +171,7 @@ int64_t row_max_sum_37be1da0(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];
@@ -227,7 +227,7 @@ int64_t row_max_sum_37be1da0(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t4 = x0[i * a2 + j];
@@ -279,7 +279,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_div_441bf6c9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_f6e6a595(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -302,7 +302,7 @@ int64_t row_sum_div_441bf6c9(void *const *buf, const int64_t *arg, int64_t begin
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + (-x0[j]);

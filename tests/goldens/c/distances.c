@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_b1fcc86f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_e5e7b99b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -79,6 +79,7 @@ int64_t map_sum_b1fcc86f(void *const *buf, const int64_t *arg, int64_t begin, in
             const float t26 = x0[i0b * a5 + i0r * 16 + 11];
             const float t28 = x0[i0b * a5 + i0r * 16 + 7];
             const float t30 = x0[i0b * a5 + i0r * 16 + 15];
+            #pragma GCC ivdep
             for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
                 const float t1 = t0 - column15[i1 - i1_start];
                 const float t3 = t2 - column14[i1 - i1_start];

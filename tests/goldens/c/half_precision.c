@@ -40,7 +40,7 @@ static inline float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-int64_t row_sum_55118e5e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_037aafd3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -68,7 +68,7 @@ int64_t row_sum_55118e5e(void *const *buf, const int64_t *arg, int64_t begin, in
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));

@@ -10,7 +10,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t row_sum_m2_mul_c196202c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_7a54e1a3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -47,7 +47,7 @@ int64_t row_sum_m2_mul_c196202c(void *const *buf, const int64_t *arg, int64_t be
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a4 + j];
@@ -73,7 +73,7 @@ int64_t row_sum_m2_mul_c196202c(void *const *buf, const int64_t *arg, int64_t be
 
                         }
                     }
-                    _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                    _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                     for (int l = 0; l < first + count - base; l++) {
                         const int64_t j = base + l;
                         const float t0 = x0[i * a4 + j];

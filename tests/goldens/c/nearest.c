@@ -20,7 +20,7 @@ static inline float gc_min_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t row_min_cast_e70ab1dd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_2176fb24(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -78,7 +78,7 @@ int64_t row_min_cast_e70ab1dd(void *const *buf, const int64_t *arg, int64_t begi
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t1 = t0 - x1[j * 16];
@@ -135,7 +135,7 @@ int64_t row_min_cast_e70ab1dd(void *const *buf, const int64_t *arg, int64_t begi
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t33 = t0 - x1[j * 16];

@@ -8,7 +8,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_sum_3237193a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_51817cec(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -38,7 +38,7 @@ int64_t row_sum_3237193a(void *const *buf, const int64_t *arg, int64_t begin, in
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a4 + j];

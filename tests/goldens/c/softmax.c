@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_e9a433c0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -80,7 +80,7 @@ int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t b
 
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
@@ -103,7 +103,7 @@ int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t b
                 int64_t base = first;
                 for (; base + 64 <= first + count; base += 64) {
                     for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
-                    for (int l = 0; l < 64; l++) {
+                    _Pragma("GCC ivdep") for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         const float t1 = x0[i * a2 + j];
                         const float t2 = gc_exp_float((t1 - max0));
@@ -112,7 +112,7 @@ int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t b
 
                     }
                 }
-                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements would be a tenth of the compile time */
+                _Pragma("GCC ivdep") _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];
@@ -148,6 +148,7 @@ int64_t row_max_sum_div_7ed47625(void *const *buf, const int64_t *arg, int64_t b
                     }
                 }
         }
+        #pragma GCC ivdep
         for (int64_t j = 0; j < a1; j++) {
             y0[i * a5 + j] = row0[j] / sum1;
 

@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_e45bc5c0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_7f6eddad(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -157,6 +157,7 @@ int64_t column_max_sum_div_e45bc5c0(void *const *buf, const int64_t *arg, int64_
                 }
         }
         for (int64_t j = 0; j < a1; j++) {
+            #pragma GCC ivdep
             for (int64_t i = i_start; i < i_stop; i++) {
                 const float t3 = x0[i + j * a2];
                 const float t4 = gc_exp_float((t3 - max0[i - i_start]));

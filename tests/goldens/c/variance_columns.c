@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_09069288(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_5cc9ae27(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -105,6 +105,7 @@ int64_t column_m2_div_09069288(void *const *buf, const int64_t *arg, int64_t beg
                     }
                 }
         }
+        #pragma GCC ivdep
         for (int64_t i = i_start; i < i_stop; i++) {
             y0[i] = m20[i - i_start] / p0;
 
