@@ -13,7 +13,7 @@ from graphc.codegen import loader
 def kept(tmp_path, monkeypatch):
     """The folder of compiled templates, a new one."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(loader, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(loader, "TEMPLATES", tmp_path)
     return tmp_path / "__pycache__"
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import jinja2
 
 from graphc.codegen.macros import macros
+from graphc.codegen.spell import TEMPLATES
 
 PACKAGE = "graphc.codegen_templates"
 
@@ -73,13 +73,9 @@ def bytecode_cache() -> jinja2.BytecodeCache | None:
     not there where nobody may write or PYTHONDONTWRITEBYTECODE forbids it."""
     if sys.dont_write_bytecode:
         return None
-    folder = _folder() / "__pycache__"
+    folder = TEMPLATES / "__pycache__"
     try:
         folder.mkdir(exist_ok=True)
     except OSError:
         return None
     return Kept(folder)
-
-
-def _folder() -> Path:
-    return Path(*importlib.import_module(PACKAGE).__path__)

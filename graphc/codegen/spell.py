@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
+from graphc import codegen_templates
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index
@@ -22,6 +23,7 @@ from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, NEXTAFTER, PARAM
 from graphc.ir.target import Target
 
+TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
 SHORT = 16      # axes up to this extent are part of the structure: their strides, and offsets into them, are literal
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
@@ -60,13 +62,13 @@ def dialect(name: str) -> Dialect:
 @functools.cache
 def dialect_names() -> frozenset[str]:
     """The dialects; a folder that only others build on is none."""
-    folders = [f for f in resources.files("graphc.codegen_templates").iterdir() if (f / "dialect.toml").is_file()]
+    folders = [f for f in TEMPLATES.iterdir() if (f / "dialect.toml").is_file()]
     families = {_table(f.name).get("family") for f in folders}
     return frozenset(f.name for f in folders) - families
 
 
 def _table(folder: str) -> dict:
-    return tomllib.loads((resources.files("graphc.codegen_templates") / folder / "dialect.toml").read_text())
+    return tomllib.loads((TEMPLATES / folder / "dialect.toml").read_text())
 
 
 class Speller:
