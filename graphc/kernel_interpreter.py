@@ -271,14 +271,16 @@ class _Interpreter:
     def _enter(self, s: Template) -> dict[str, Memory]:
         """Compute the operands of a template into whole matrices, of which an iteration fills what it needs."""
         frame = self.frame
-        frame.spans = {span.axes[-1]: span for span in s.spans}
         for span in s.spans:        # the extent of an axis for which the kernel has no loop is 1
             if span.block is not None:
                 frame.axes.setdefault(span.block, 0)
         for operand in s.operands:
-            rows, columns = (s.span(name).size for name in operand.spans)
+            walked = s.walked(operand)
+            rows, columns = (walked[name].size for name in operand.spans)
             frame.locals[operand.name] = Memory.fresh(operand.dtype, rows * columns)
+            frame.spans = {span.axes[-1]: span for span in walked.values()}
             self._body(operand.body)
+        frame.spans = {span.axes[-1]: span for span in s.walked().values()}
         return frame.locals
 
     def _gemm(self, s: Template) -> None:

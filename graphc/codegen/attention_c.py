@@ -48,7 +48,7 @@ def attention(model, s: Template) -> dict:
 
 
 def _queries(model, s: Template, operand: Operand) -> list[dict]:
-    nest = Nest(model, s, {"m": ("m_from", "m_to"), "c": ("0", "depth")})
+    nest = Nest(model, s, {"m": ("m_from", "m_to"), "c": ("0", "depth")}, operand)
     nest.target = lambda at: f"lanes[{at['c']} * group + {at['m']} - m_from]"
     return nest.statements(operand.body)
 
@@ -58,10 +58,10 @@ def _rows(model, s: Template, operand: Operand, scratch, along: str, extent: str
     name, parts = operand.name, {"n": ("n_from", "n_to"), along: ("0", extent)}
     inner = innermost(operand.body)
     if _is_contiguous(inner, s):
-        nest = _RowNest(model, s, parts)
+        nest = _RowNest(model, s, parts, operand)
         nest.inner, nest.row = inner, f"{name}_row[n - n_from]"
         return {"packed": None, "body": nest.statements(operand.body)}
-    nest = Nest(model, s, parts)
+    nest = Nest(model, s, parts, operand)
     nest.target = lambda at: f"{name}_packed[({at['n']} - n_from) * {extent} + {at[along]}]"
     size = s.span(along).size
     return {"packed": scratch(KEYS * size), "body": nest.statements(operand.body)}
@@ -118,7 +118,7 @@ class _LaneNest(Nest):
 
 
 def _scores(model, s: Template, operand: Operand, count: str, group: str) -> list[dict]:
-    nest = _LaneNest(model, s, {"n": ("n_from", "n_to"), "m": ("m_from", "m_to")})
+    nest = _LaneNest(model, s, {"n": ("n_from", "n_to"), "m": ("m_from", "m_to")}, operand)
     nest.count, nest.group = count, group
     return nest.statements(operand.body)
 

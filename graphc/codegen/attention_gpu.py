@@ -27,7 +27,7 @@ def attention(model, s: Template) -> dict:
     bits = (0xFFF << 52) if register == "double" else 0xFF800000
 
     def place(name: str, at: dict[str, str], target: str) -> list[dict]:
-        return flat(model, s, operands[name].body, at, target)
+        return flat(model, s.walked(operands[name]), operands[name].body, at, target)
     return {"kind": "attention", "type": register, "result": s.result, "chunk": KEYS, "queries": m.length,
             "block": m.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group, "parts": parts,
             "rows": m.length // SIDE, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
@@ -37,4 +37,4 @@ def attention(model, s: Template) -> dict:
             "q": place("q", {"m": "m_at", "c": "c_at"}, "value"), "k": place("k", {"n": "n_at", "c": "c_at"}, "value"),
             "v": place("v", {"n": "n_at", "e": "e_at"}, "right[j]"),
             "scores": place("scores", {"m": "m_at", "n": "n_at"}, "value"),
-            "epilogue": flat(model, s, s.epilogue, {"m": "m_at", "e": "e_at"}, None)}
+            "epilogue": flat(model, s.walked(), s.epilogue, {"m": "m_at", "e": "e_at"}, None)}

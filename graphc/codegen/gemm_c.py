@@ -27,10 +27,11 @@ SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a tim
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
+MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
 PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
 PANEL = 1 << 18             # bytes of b that are packed at a time, if all of a is: half of a small L2 cache
 GROUP = 64                  # columns after which the epilogue goes over their sums
-SPARE = 16                  # elements between packed rows of a, and between rows of sums, so that they share no set
+SPARE = 16                  # elements between the few rows of a, and between rows of sums, so that they share no set
 
 
 def gemv(model, s: Template) -> dict:
@@ -39,15 +40,13 @@ def gemv(model, s: Template) -> dict:
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
     span = min(SPAN, _rounded(k.size, SQUARE))
     row = model.spell.arg(span + SPARE)
-    for name in ("vectors", "fma"):
-        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
-    nests = {operand.name: _packing(model, s, operand, row, swept=operand.name == "b") for operand in s.operands}
+    _need(model, register, "vectors", "fma")
+    nests = {operand.name: _few_rows(model, s, operand, row) for operand in s.operands}
     chains = _chains(model, s) if m.size == 1 and not nests["b"]["turn"] and not nests["b"]["direct"] else None
     names = ["square"] if any(nest["turn"] for nest in nests.values()) else []
     names += ["turn"] if nests["a"]["turn"] else []
     names += ["dots"] if nests["b"]["turn"] else ["keep", "sweep"] if chains is None else []
-    for name in names:
-        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    _need(model, register, *names)
     width = _rounded(n.length, 2 * WIDEST // size)
 
     def scratch(elements: int) -> str:
@@ -72,23 +71,27 @@ def gemm(model, s: Template) -> dict:
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, (model.kernel.panel or PANEL) // (CHUNK * size) // panel * panel)
-    for name in ("vectors", "fma", "keep", "tile"):
-        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
-    nests = {operand.name: _packing(model, s, operand, str(CHUNK + SPARE)) for operand in s.operands}
-    turns = any(nest["turn"] for nest in nests.values())
-    for name in ("square", "turn") if turns else ():
-        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    _need(model, register, "vectors", "fma", "keep", "tile")
+    nests = {operand.name: _panels(model, s, operand) for operand in s.operands}
+    turns = ["turnrows" if name == "a" else "turn" for name, nest in nests.items() if nest["turn"]]
+    _need(model, register, *(["square", *turns] if turns else ()))
     sums = _rounded(m.length, 12) * (width + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(_rounded(rows, SQUARE) * (CHUNK + SPARE))
+    nests["a"]["offset"] = scratch(rows * (CHUNK + 1))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
-            "row": CHUNK + SPARE, "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
             "epilogue": _epilogue(model, s)}
+
+
+def _need(model, register: str, *names: str) -> None:
+    """Functions of codegen_templates/c/tiles.c.j2 for a type of elements."""
+    for name in names:
+        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
 
 
 def _rounded(n: int, to: int) -> int:
@@ -103,32 +106,51 @@ def part(model, span: Span) -> dict:
             "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
 
 
-def _packing(model, s: Template, operand: Operand, row: str, swept: bool = False) -> dict:
-    """Fill rows of a along k, or panels of b along n (`swept`: a few rows of b). Where memory is contiguous the other
-    way, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
-    outer = next(name for name in operand.spans if name != "k")
-    turn = (innermost(operand.body).axis in s.span("k").axes) != (operand.name == "a")
-    first, last = ("m_from", "m_to") if outer == "m" else ("n_left", "n_right")
+def _panels(model, s: Template, operand: Operand) -> dict:
+    """Fill panels of a along m, or of b along n. Where memory is contiguous along k, squares are turned. `direct`: what
+    is loaded as it lies in memory need not be copied for that."""
+    outer, start, stop, width = ("m", "m_from", "m_to", "GC_ROWS") if operand.name == "a" else (
+        "n", "n_left", "n_right", "GC_PANEL")
+    walked = s.walked(operand)
+    turn = innermost(operand.body).axis in walked["k"].axes
     if turn:
-        nest = Nest(model, s, {outer: (f"{outer}_part", f"{outer}_end"), "k": ("k_part", "k_end")})
-        down, along = ("k", "m") if outer == "m" else ("n", "k")
-        nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
-    elif swept:
-        nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")})
-        nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
-    elif outer == "m":
-        nest = Nest(model, s, {"m": (first, last), "k": ("k_from", "k_to")})
-        nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
+        nest = _squares(model, s, operand, outer, "k")
     else:
-        nest = Nest(model, s, {"n": (first, last), "k": ("k_from", "k_to")}, panels=True)
-        nest.copied = _copied(innermost(operand.body), s.dtype) if len(s.span("n").axes) > 1 else None
+        nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
+        if operand.name == "b" and len(walked["n"].axes) > 1:
+            nest.copied = _copied(innermost(operand.body), s.dtype)
         if nest.copied:
-            model.spell.helpers[f"gc_tiles_place_{model.spell.language.register(s.dtype)}"] = None
-        nest.target = lambda at: (f"b_panels[(n_panel - n_left) * {CHUNK + 1} + ({at['k']} - k_from) * GC_PANEL "
-                                  f"+ {at['n']} - n_panel]")
-    return {"turn": turn, "span": outer, "start": first, "stop": last, "body": nest.statements(operand.body),
-            "direct": _direct(model, s, operand, "n_first" if swept and not turn else f"{outer}_part")
-            if turn or swept else None}
+            _need(model, model.spell.language.register(s.dtype), "place")
+        nest.target = lambda at: (f"{operand.name}_panels[({outer}_panel - {start}) * {CHUNK + 1} "
+                                  f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
+    return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
+            "row": None, "body": nest.statements(operand.body),
+            "direct": _direct(model, s, operand, f"{outer}_part") if turn else None}
+
+
+def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
+    """Fill rows of a along k, or sweep rows of b; or turn squares of them, as in _panels."""
+    outer = "m" if operand.name == "a" else "n"
+    turn = (innermost(operand.body).axis in s.walked(operand)["k"].axes) != (outer == "m")
+    if turn:
+        nest = _squares(model, s, operand, *(("k", "m") if outer == "m" else ("n", "k")))
+    elif outer == "n":
+        nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")}, operand)
+        nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
+    else:
+        nest = Nest(model, s, {"m": ("m_from", "m_to"), "k": ("k_from", "k_to")}, operand)
+        nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
+    start = "n_first" if outer == "n" and not turn else f"{outer}_part"
+    return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
+            "body": nest.statements(operand.body),
+            "direct": _direct(model, s, operand, start) if turn or outer == "n" else None}
+
+
+def _squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest:
+    """Fill a square that is turned afterwards."""
+    nest = Nest(model, s, {x: (f"{x}_part", f"{x}_end") for x in (down, along)}, operand)
+    nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
+    return nest
 
 
 def _chains(model, s: Template) -> list[dict] | None:
@@ -139,7 +161,7 @@ def _chains(model, s: Template) -> list[dict] | None:
     lanes = Lanes(model.spell, loop.axis)
     if s.dtype is not dt.float32 or not lanes.spellable(list(loop.body[:-1]), loop.body[-1].value):
         return None
-    nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_from", "k_to")})
+    nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_from", "k_to")}, operand)
     nest.lanes = lanes
     return nest.statements(operand.body)
 
@@ -161,8 +183,9 @@ def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
     value = store.value
     if value.op is not LOAD or value.srcs or data_exprs(value.attrs[1]):
         return None
-    outer = next(s.span(name) for name in operand.spans if name != "k")
-    k, index = s.span("k"), value.attrs[1]
+    walked = s.walked(operand)
+    outer = next(walked[name] for name in operand.spans if name != "k")
+    k, index = walked["k"], value.attrs[1]
     if len(outer.axes) > 1 or len(k.axes) > 1:
         return None
     inner, across = innermost(operand.body).axis, outer.axes[0]
@@ -191,11 +214,13 @@ def _epilogue(model, s: Template) -> list[dict]:
 
 
 class Nest:
-    """Renders a nest of loops over parts of spans."""
+    """Renders a nest of loops over parts of spans: that of an operand, or the epilogue. `panels`: the span whose
+    positions lie in panels, and how wide these are."""
 
-    def __init__(self, model, s: Template, parts: dict[str, tuple[str, str]], panels: bool = False):
+    def __init__(self, model, s: Template, parts: dict[str, tuple[str, str]], operand: Operand | None = None,
+                 panels: tuple[str, str] = ("", "")):
         self.model, self.parts, self.panels = model, parts, panels
-        self.span_of = {axis: span for span in s.spans for axis in span.axes}
+        self.span_of = {axis: span for span in s.walked(operand).values() for axis in span.axes}
         self.at: dict[str, str] = {}        # span -> the flat position here
         self.target = None                  # positions -> where a stored element goes
         self.result: str | None = None      # the value that the sums hold
@@ -220,7 +245,8 @@ class Nest:
     def _loop(self, x: Loop) -> list[dict]:
         span, name = self.span_of[x.axis], x.axis.name
         start, stop = self.parts[span.name]
-        lanes = self.panels and span.name == "n"
+        lanes = span.name == self.panels[0]
+        panel = f"{span.name}_panel"
         if self.lanes is not None and span.name == "k":
             tail = _tail(span)
             if len(tail) > 1:
@@ -230,8 +256,8 @@ class Nest:
         if len(span.axes) == 1:
             self.at[span.name] = name
             if lanes:
-                return [{"kind": "panels", "panel": "n_panel", "start": start, "stop": stop,
-                         "lanes": self._lanes(x, "n_panel", f"{stop} - n_panel"), "ahead": self._ahead(x)}]
+                return [{"kind": "panels", "panel": panel, "width": self.panels[1], "start": start, "stop": stop,
+                         "lanes": self._lanes(x, panel, f"{stop} - {panel}"), "ahead": self._ahead(x, panel)}]
             return [{"kind": "loop", "axis": name, "start": start, "stop": stop, "body": self.statements(x.body)}]
         if x.axis == span.axes[0]:
             return [self._runs(span, x, start, stop, lanes)]
@@ -290,7 +316,8 @@ class Nest:
                 "scalars": self.statements((*before, *lets)), "scalar": self.model.spell.expr(store.value)}
 
     def _lanes(self, x: Loop, start: str, count: str) -> dict:
-        return {"kind": "lanes", "axis": x.axis.name, "start": start, "count": count, "body": self.statements(x.body)}
+        return {"kind": "lanes", "axis": x.axis.name, "width": self.panels[1], "start": start, "count": count,
+                "body": self.statements(x.body)}
 
     def _placed(self, x: Loop, start: str, count: str) -> dict:
         spell = self.model.spell
@@ -305,7 +332,7 @@ class Nest:
                 "at": "n_at - n_left",
                 "place": f"{self.model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
 
-    def _ahead(self, x: Loop) -> list[str]:
+    def _ahead(self, x: Loop, panel: str) -> list[str]:
         """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""
         k = next(s for s in self.span_of.values() if s.name == "k").axes[-1]
         found, seen, stack = [], set(), [s.value for s in x.body]
@@ -316,7 +343,7 @@ class Nest:
             seen.add(expr)
             if expr.op is LOAD and not data_exprs(expr.attrs[1]) and expr.attrs[1].coefficient(x.axis) == 1:
                 later = ix.shift(expr.attrs[1], AHEAD * expr.attrs[1].coefficient(k))
-                at = ix.add(ix.add(later, ix.mul(ix.of(x.axis), -1)), ix.of(Axis("n_panel", x.axis.extent)))
+                at = ix.add(ix.add(later, ix.mul(ix.of(x.axis), -1)), ix.of(Axis(panel, x.axis.extent)))
                 found.append(f"{self.model.kernel.buffers[expr.attrs[0]].name}[{self.model.spell.index(at)}]")
             stack.extend(expr.srcs)
         return found
@@ -331,7 +358,8 @@ class Nest:
         at = f"{span.name}_at"
         self.at[span.name] = f"({at} + {last.name} - {last.name}_first)"
         return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop, "digits": digits,
-                "panel": "n_panel" if lanes and not self.copied else None, "body": self.statements(x.body)}
+                "panel": f"{span.name}_panel" if lanes and not self.copied else None, "width": self.panels[1],
+                "body": self.statements(x.body)}
 
 
 class Copied(Struct, frozen=True):

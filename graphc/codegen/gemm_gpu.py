@@ -43,21 +43,22 @@ def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
     inner = None
     while (loops := [x for x in loop if type(x) is Loop]):
         inner, loop = loops[0].axis, loops[0].body
-    span = s.span(outer)
-    return {"along_k": inner in s.span("k").axes, "length": span.length, "name": operand.name, "span": outer,
+    walked = s.walked(operand)
+    span = walked[outer]
+    return {"along_k": inner in walked["k"].axes, "length": span.length, "name": operand.name, "span": outer,
             "share": span.length * DEPTH // model.group,
-            "body": flat(model, s, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}
+            "body": flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}
 
 
 def _epilogue(model, s: Template) -> list[dict]:
-    return flat(model, s, s.epilogue, {"m": "m_at", "n": "n_at"}, None)
+    return flat(model, s.walked(), s.epilogue, {"m": "m_at", "n": "n_at"}, None)
 
 
-def flat(model, s: Template, body: tuple, at: dict[str, str], target: str | None) -> list[dict]:
+def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None) -> list[dict]:
     """A nest of loops at one place of its spans: coordinates, then the statements that stood inside."""
     out: list[dict] = []
     for name, place in at.items():
-        out += _coordinates(model, s.span(name), place)
+        out += _coordinates(model, spans[name], place)
     for x in _inside(body):
         if type(x) is Store and x.local is not None:
             out.append({"kind": "store", "target": target, "value": model.spell.expr(x.value), "alone": False})

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import prod
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
@@ -93,7 +94,8 @@ class If(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """A range of positions that a template goes over, walked in row-major order by `axes`, outermost first.
+    """A range of positions that a template goes over, walked in row-major order by `axes`, outermost first; those of an
+    operand walk it by axes of its own.
 
     With `block`, an iteration of the parallel nest has `length` positions of it, from block * length on.
     """
@@ -109,8 +111,9 @@ class Span(Struct, frozen=True):
 
 
 class Operand(Struct, frozen=True):
-    """A matrix that a template reads. `body` is one nest of loops over the axes of two spans around a Store of one
-    element into the local array `name`, at row * columns + column; the first of `spans` are the rows.
+    """A matrix that a template reads. `body` is one nest of loops over two spans around a Store of one element into the
+    local array `name`, at row * columns + column; the first of `spans` are the rows. `axes` walk them, each by as many
+    as its index needs.
 
     The order of the loops says along which span memory is contiguous: the innermost one's.
     """
@@ -118,6 +121,7 @@ class Operand(Struct, frozen=True):
     name: str
     dtype: DType
     spans: tuple[str, str]
+    axes: tuple[tuple[Axis, ...], tuple[Axis, ...]]
     body: tuple
 
 
@@ -144,6 +148,11 @@ class Template(Struct, frozen=True):
 
     def span(self, name: str) -> Span:
         return next(s for s in self.spans if s.name == name)
+
+    def walked(self, operand: Operand | None = None) -> dict[str, Span]:
+        """The spans by name as the nest of an operand, or the epilogue, walks them."""
+        own = () if operand is None else zip(operand.spans, operand.axes, strict=True)
+        return {x.name: x for x in self.spans} | {name: replace(self.span(name), axes=axes) for name, axes in own}
 
 
 class Kernel(Struct, frozen=True):

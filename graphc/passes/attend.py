@@ -88,7 +88,7 @@ class Attention(Contraction):
                     ix.of(self.spaces[columns][-1]))
         order = (*self.spaces[outer], *self.spaces[inner])
         body = nest(order, (Store(0, at, value, local=name),))
-        return Operand(name, value.dtype, (rows, columns),
+        return Operand(name, value.dtype, (rows, columns), (self.spaces[rows], self.spaces[columns]),
                        place(body, renumber, self.spaces[inner][-1] if known else None, known))
 
     def _template(self, renumber: dict[int, int]) -> Template:
@@ -105,6 +105,9 @@ class Attention(Contraction):
         spans = (Span("m", self.spaces["m"], blocks, queries), *(Span(s, self.spaces[s]) for s in "nce"))
         return Template("attention", self.result, self.node.dtype.accumulator, spans, tuple(operands),
                         self._epilogue("m", "e", renumber), (("diagonal", d), ("slope", slope)))
+
+    def _part(self, operand: str) -> str:
+        return ""       # all of them walk the same spaces
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (*(a for a in self.spaces["b"] if a.extent != 1), template.span("m").block), 1

@@ -92,9 +92,11 @@ class Contraction:
     # ------------------------------------------------------------------------------------------------ spaces
 
     def _space(self, name: str, extent: int) -> Index:
-        """The flat index of a space, which it makes at the first call."""
+        """The flat index of a space, which it makes at the first call. An operand walks spaces of its own: "ak" and
+        "bk" are k, and differ in how they are split."""
         factors = self.factors.get(name, (extent,))
-        axes = tuple(Axis(name if len(factors) == 1 else f"{name}{k}", n) for k, n in enumerate(factors))
+        letter = name[-1]
+        axes = tuple(Axis(letter if len(factors) == 1 else f"{letter}{k}", n) for k, n in enumerate(factors))
         self.spaces[name] = axes
         total = ix.ZERO
         for axis, step in zip(axes, ix.strides(factors), strict=True):
@@ -115,14 +117,14 @@ class Contraction:
         self.turned = sizes["n"] < FEW and sizes["n"] < sizes["m"]
         return [{"m": "n", "n": "m"}.get(r, r) for r in roles] if self.turned else roles
 
-    def _position(self) -> list[Index]:
-        """The index of an element of the result, in terms of the spaces."""
+    def _position(self, part: str = "") -> list[Index]:
+        """The index of an element of the result, in terms of the spaces, of those of an operand for example."""
         shape, roles = self.node.shape, self._roles()
         index = [ix.ZERO] * len(shape)
         for role in "bmn":
             mine = [k for k, r in enumerate(roles) if r == role]
             extents = tuple(shape[k] for k in mine)
-            flat = self._space(role, prod(extents))
+            flat = self._space(role if role == "b" else part + role, prod(extents))
             for k, i in zip(mine, ix.unflatten(flat, extents), strict=True):
                 index[k] = i
         return index
@@ -130,19 +132,27 @@ class Contraction:
     def refinements(self) -> dict[str, tuple[int, ...]]:
         """Splits of spaces that would remove divisions."""
         wanted: dict[str, tuple[int, ...]] = {}
-        for index in self._indices():
-            for axis, inner in ix.refinements(index):
-                for name, axes in self.spaces.items():
-                    if axis in axes and name not in wanted:
-                        k = axes.index(axis)
-                        extents = [a.extent for a in axes]
-                        wanted[name] = (*extents[:k], axis.extent // inner, inner, *extents[k + 1:])
+        written = [index_value(index) for _, index, _ in self.stores]
+        parts = {"": [*written, *(value for _, _, value in self.stores)]}
+        for name, value in self.values.items():
+            parts.setdefault(self._part(name), []).append(value)
+        for part, roots in parts.items():
+            for index in self._indices(roots):
+                for axis, inner in ix.refinements(index):
+                    for name, axes in self.spaces.items():
+                        if axis in axes and name not in wanted and (name == "b" or name[:-1] == part):
+                            k = axes.index(axis)
+                            extents = [a.extent for a in axes]
+                            wanted[name] = (*extents[:k], axis.extent // inner, inner, *extents[k + 1:])
         return wanted
 
-    def _indices(self) -> dict[Index, None]:
-        found: dict[Index, None] = {index: None for _, index, _ in self.stores}
-        seen, stack = set(), [*self.values.values(), *(v for _, _, v in self.stores)]
-        stack += [index_value(index) for index in found]
+    def _part(self, operand: str) -> str:
+        """What the names of an operand's spaces begin with."""
+        return operand
+
+    def _indices(self, roots: list[Node]) -> dict[Index, None]:
+        found: dict[Index, None] = {}
+        seen, stack = set(), list(roots)
         while stack:
             expr = stack.pop()
             if expr not in seen:
@@ -158,11 +168,10 @@ class Contraction:
     def build(self) -> None:
         self.prologue = [self._fold(node) for node in self.group.prologue]
         index = self._position()
-        a, b = self.node.srcs
-        k = self._space("k", a.shape[-1])
-        lead, (m, n) = index[:-2], index[-2:]
-        first, second = ("b", "a") if self.turned else ("a", "b")
-        self.values = {first: self._factor(a, lead, (m, k)), second: self._factor(b, lead, (k, n))}
+        for which, name in enumerate("ba" if self.turned else "ab"):
+            *lead, m, n = self._position(name)
+            k = self._space(name + "k", self.node.srcs[0].shape[-1])
+            self.values[name] = self._factor(self.node.srcs[which], lead, (k, n) if which else (m, k))
         self._add_stores(index)
 
     def _add_stores(self, index: list[Index]) -> None:
@@ -188,28 +197,29 @@ class Contraction:
 
     def _operand(self, name: str, rows: str, columns: str, renumber: dict[int, int]) -> Operand:
         """The nest that fills one packed factor: innermost is the span along which memory is contiguous."""
+        spaces = {span: self.spaces[name + span] for span in (rows, columns)}
         outer = rows if rows != "k" else columns
-        value, x, k = self.values[name], self.spaces[outer], self.spaces["k"]
+        value, x, k = self.values[name], spaces[outer], spaces["k"]
         along, across = _contiguous(value, k[-1]), _contiguous(value, x[-1])
         inner_is_k = along >= across if name == "a" else along > across
         order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
         flat = [ix.ZERO, ix.ZERO]
         for which, span in enumerate((rows, columns)):
-            for axis, step in zip(self.spaces[span], ix.strides(tuple(a.extent for a in self.spaces[span])),
-                                  strict=True):
+            for axis, step in zip(spaces[span], ix.strides(tuple(a.extent for a in spaces[span])), strict=True):
                 flat[which] = ix.add(flat[which], ix.mul(ix.of(axis), step))
-        size = prod(a.extent for a in self.spaces[columns])
+        size = prod(a.extent for a in spaces[columns])
         store = Store(0, ix.add(ix.mul(flat[0], size), flat[1]), value, local=name)
-        return Operand(name, value.dtype, (rows, columns), place(nest(order, (store,)), renumber, None))
+        return Operand(name, value.dtype, (rows, columns), (spaces[rows], spaces[columns]),
+                       place(nest(order, (store,)), renumber, None))
 
     # ------------------------------------------------------------------------------------------------ assembly
 
     def _template(self, renumber: dict[int, int]) -> Template:
-        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in "mnk")
+        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in ("m", "n", "ak"))
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
-        streams = self.spaces["n"] == (innermost_axis(b.body),)     # rows of b lie in one piece
+        streams = self.spaces["bn"] == (innermost_axis(b.body),)     # rows of b lie in one piece
         if self.schedule.target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
         elif m <= FEW_ROWS:
@@ -220,7 +230,7 @@ class Contraction:
         return Template(
             name, self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
-             Span("k", self.spaces["k"])),
+             Span("k", (Axis("k", k),))),
             (a, b), self._epilogue("m", "n", renumber))
 
     def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:

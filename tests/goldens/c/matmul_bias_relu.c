@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         GC_KEEP(b1);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
-            const gc_vector x = a[r * 528 + k] - (gc_vector){0};
+            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
             c[r][0] = gc_fma_vector(x, b0, c[r][0]);
             c[r][1] = gc_fma_vector(x, b1, c[r][1]);
         }
@@ -70,7 +70,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
     for (int64_t n = 0; n < columns; n += GC_PANEL) {
         const gc_vector *panel = (const gc_vector *)(b + n * 513);
         for (int64_t m = 0, step; m < rows; m += step) {
-            const float *from = a + m * 528;
+            const float *from = a + m / GC_ROWS * GC_ROWS * 513 + m % GC_ROWS;
             float *to = sums + m * stride + n;
             step = rows - m;
             step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
@@ -79,6 +79,122 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             else if (step == 2) gc_tile(2, from, panel, count, to, stride, more);
             else gc_tile(1, from, panel, count, to, stride, more);
         }
+    }
+}
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#else
+typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
+#endif
+/* rows of a square of vectors become its columns */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x)
+{
+#if GC_VECTOR == 64
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 8)) {
+            const gc_vector p = x[r], q = x[r + 8];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 32
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 16
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#endif
+}
+static __attribute__((noinline)) void gc_turn_rows(const float *restrict in, int64_t in_stride, int64_t rows,
+    int64_t columns, float *restrict out)
+{
+    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first row of the last vectors */
+    for (int64_t i = 0; i < rows; i += GC_ROWS) {
+        int64_t row[GC_ROWS];       /* where they begin; the last one again where there are fewer */
+        for (int r = 0; r < GC_ROWS; r++) row[r] = MIN(i + r, rows - 1) * in_stride;
+        for (int64_t j = 0; j < columns; j += GC_LANES)
+            for (int64_t some = 0; some < GC_ROWS; some += GC_LANES) {
+                const int64_t first = MIN(some, last);
+                gc_vector x[GC_LANES];
+#pragma GCC unroll 16
+                for (int r = 0; r < GC_LANES; r++)
+                    x[r] = *(const gc_loose *)(in + row[MIN(first + r, GC_ROWS - 1)] + j);
+                gc_square(x);
+                float *to = out + i * 513 + j * GC_ROWS + first;
+#pragma GCC unroll 16
+                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + r * GC_ROWS) = x[r];
+            }
     }
 }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
@@ -94,7 +210,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_1a61a00e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_87f4b674(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -116,45 +232,49 @@ int64_t contract_dot_maximum_1a61a00e(void *const *buf, const int64_t *arg, int6
     const int64_t a13 = arg[13];
     const int64_t a14 = arg[14];
     const int64_t a15 = arg[15];
+    const int64_t a16 = arg[16];
+    const int64_t a17 = arg[17];
+    const int64_t a18 = arg[18];
     const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
         const int64_t mb = at % a0;
         const int64_t nb = at / a0;
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = mb * a11, m_last = MIN(mb * a11 + a11, a10);
-            const int64_t n_first = nb * a13, n_last = MIN(nb * a13 + a13, a12);
-            float *restrict a_rows = (float *)((char *)scratch + 0);
-            float *restrict b_panels = (float *)((char *)scratch + a6);
-            float *restrict sums = (float *)((char *)scratch + a14);
+            const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
+            const int64_t n_first = nb * a15, n_last = MIN(nb * a15 + a15, a14);
+            float *restrict a_panels = (float *)((char *)scratch + 0);
+            float *restrict b_panels = (float *)((char *)scratch + a8);
+            float *restrict sums = (float *)((char *)scratch + a16);
+            float *restrict turned = (float *)((char *)scratch + a17);
             /* the row length of the sums: of all columns if k has several chunks */
-            const int64_t several = a9 > 512;
+            const int64_t several = a11 > 512;
             const int64_t width = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
             const int64_t stride = several ? width + 16 : 64;
-            for (int64_t k_from = 0; k_from < a9; k_from += 512) {
-                const int64_t k_to = MIN(k_from + 512, a9);
-                for (int64_t n_left = n_first; n_left < n_last; n_left += a8) {
-                    const int64_t n_right = MIN(n_left + a8, n_last);
+            for (int64_t k_from = 0; k_from < a11; k_from += 512) {
+                const int64_t k_to = MIN(k_from + 512, a11);
+                for (int64_t n_left = n_first; n_left < n_last; n_left += a10) {
+                    const int64_t n_right = MIN(n_left + a10, n_last);
                     {
                         for (int64_t k = k_from; k < k_to; k++) {
                             for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
-                                __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
+                                __builtin_prefetch(&x1[k * a6 + n_panel + a7]);
                                 if (n_right - n_panel >= GC_PANEL)
                                     for (int64_t l = 0; l < GC_PANEL; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
                                     }
                                 else if (n_right - n_panel == GC_LANES)
                                     for (int64_t l = 0; l < GC_LANES; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
                                     }
                                 else
                                     for (int64_t l = 0; l < n_right - n_panel; l++) {
                                         const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a3 + n];
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
                                     }
 
@@ -163,30 +283,43 @@ int64_t contract_dot_maximum_1a61a00e(void *const *buf, const int64_t *arg, int6
                         }
 
                     }
-                    for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
-                        const int64_t m_to = MIN(m_from + a7, m_last);
-                        if (n_left == n_first || m_last - m_first > a7) {
-                            {
-                                for (int64_t m = m_from; m < m_to; m++) {
-                                    for (int64_t k = k_from; k < k_to; k++) {
-                                        a_rows[(m - m_from) * 528 + k - k_from] = x0[k + m * a2];
+                    for (int64_t m_from = m_first; m_from < m_last; m_from += a9) {
+                        const int64_t m_to = MIN(m_from + a9, m_last);
+                        if (n_left == n_first || m_last - m_first > a9) {
+                            /* whole squares are turned from where they lie */
+                            for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
+                                for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
+                                    const int64_t m_end = MIN(m_part + 60, m_to);
+                                    const int64_t k_end = MIN(k_part + 64, k_to);
+                                    const float *square = turned;
+                                    int64_t along = 64;
+                                    if (k_end - k_part == along) {
+                                        square = &x0[k_part + m_part * a3];
+                                        along = a4;
+                                    } else {
+                                        for (int64_t m = m_part; m < m_end; m++) {
+                                            for (int64_t k = k_part; k < k_end; k++) {
+                                                turned[(m - m_part) * 64 + k - k_part] = x0[k + m * a2];
+
+                                            }
+
+                                        }
 
                                     }
-
+                                    gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
+                                                 a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
                                 }
-
-                            }
                         }
                         for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
                             const int64_t n_to = MIN(n_from + 64, n_right);
                             float *restrict dot0 = sums;
                             if (several) dot0 += (m_from - m_first) * stride + n_from - n_first;
-                            gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_rows,
+                            gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
                                      b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
-                            if (k_to < a9) continue;
+                            if (k_to < a11) continue;
                             for (int64_t m = m_from; m < m_to; m++) {
                                 for (int64_t n = n_from; n < n_to; n++) {
-                                    y0[m * a15 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+                                    y0[m * a18 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
                                 }
 
