@@ -8,11 +8,13 @@ import shutil
 import signal
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
+import numpy as np
 import pytest
+import simulator
 
 # A busy machine must not fail a test by its clock; a failure prints what reproduces it.
 hypothesis.settings.register_profile("ci", deadline=None, print_blob=True)
@@ -37,9 +39,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if "GRAPHC_CACHE_DIR" not in os.environ:  # never the user's own cache
         os.environ["GRAPHC_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphc-tests-")
         _made_cache.append(os.environ["GRAPHC_CACHE_DIR"])
+    if simulator.is_chosen(config.getoption("--backend")):
+        simulator.switch_on()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if simulator.is_chosen(config.getoption("--backend")):
+        simulator.switch_off()
     for folder in _made_cache:
         shutil.rmtree(folder, ignore_errors=True)
         os.environ.pop("GRAPHC_CACHE_DIR", None)
@@ -59,6 +65,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if key in lacking:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {lacking[key]}"))
                 break
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A test whose kernels the simulator finds fault with has failed."""
+    result = yield
+    if simulator.is_chosen(item.config.getoption("--backend")):
+        simulator.raise_findings()
+    return result
+
+
+@pytest.fixture(autouse=True, scope="session")
+def exact_buffers(pytestconfig: pytest.Config) -> None:
+    """On the simulator each buffer is memory of its own, of its exact size, and holds NaN."""
+    if not simulator.is_chosen(pytestconfig.getoption("--backend")):
+        return
+    from graphc.runtime import device
+
+    def allocate(pool: device.DevicePool, nbytes: int) -> device.PooledBuffer:
+        buffer = lent(pool, nbytes)
+        pool.queue.write(buffer.handle, 0, np.full(max(nbytes, 1), 0xFF, np.uint8))
+        return buffer
+
+    lent, device.DevicePool.allocate = device.DevicePool.allocate, allocate
+    device.DevicePool.give_back = lambda pool, block: None
+    device.size_class = lambda nbytes: max(nbytes, 1)
 
 
 @pytest.fixture(scope="session")

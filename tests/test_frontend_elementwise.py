@@ -320,6 +320,8 @@ def test_random_operands(arrays, name):
     if name == "divide" and a.dtype.kind in "bui" and b.dtype.kind in "bui":
         expected = quietly(np.divide, a.astype(np.float64), b.astype(np.float64))
     found = getattr(gc, name)(gc.asarray(a), gc.asarray(b))
+    if name == "maximum" and expected.dtype.kind == "f":  # of 0.0 and -0.0 NumPy takes the second
+        found, expected = found.numpy() + 0.0, expected + 0.0
     if expected.dtype == np.float16:  # NumPy has float16 for small integers beside float16 only
         return
     agree(found, expected)

@@ -1,0 +1,117 @@
+"""Generated kernels of all kinds on a simulated OpenCL device, which looks for races, reads of what nobody wrote,
+accesses outside buffers and barriers that not all reach (simulator.py); and that it finds such things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import simulator
+
+import graphc as gc
+from graphc import driver
+from graphc.ir.program import KernelSource
+from graphc.passes import split
+
+
+@pytest.fixture(autouse=True)
+def simulated(backend):
+    if not simulator.is_chosen(backend):
+        pytest.skip("PYOPENCL_CTX=Oclgrind pytest --backend opencl")
+
+
+def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:
+    rng = np.random.default_rng(sum(shape))
+    return gc.asarray((rng.random(shape) + 0.5).astype(getattr(gc, dtype).numpy))
+
+
+def layernorm(x: gc.Tensor) -> gc.Tensor:
+    return (x - gc.mean(x, axis=1, keepdims=True)) / gc.sqrt(gc.var(x, axis=1, keepdims=True) + 1e-5)
+
+
+def scattered() -> gc.Tensor:
+    x = leaf(5, 3)
+    gc.add.at(x, gc.asarray(np.array([4, 0, 4])), leaf(3, 3))
+    return x
+
+
+PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
+    "map": lambda: gc.tanh(leaf(300) * 0.5 + 1) - leaf(300),
+    "map of broadcasts": lambda: leaf(3, 1, 50) * leaf(4, 1) + leaf(50),
+    "map of views": lambda: gc.flip(leaf(7, 21).T, axis=1)[:, 2:] + 1,
+    "rows": lambda: gc.sum(leaf(5, 70), axis=1),
+    "long rows": lambda: gc.sum(leaf(2, 5000), axis=1),
+    "columns": lambda: gc.sum(leaf(150, 9), axis=0),
+    "long columns": lambda: gc.sum(leaf(700, 2), axis=0),
+    "variance of rows": lambda: gc.var(leaf(2, 2300), axis=1),
+    "variance of columns": lambda: gc.var(leaf(50, 20), axis=0),
+    "softmax": lambda: gc.softmax(leaf(5, 130), axis=-1),
+    "softmax of a long row": lambda: gc.softmax(leaf(1, 2100), axis=-1),
+    "softmax of columns": lambda: gc.softmax(leaf(70, 20), axis=0),
+    "layernorm": lambda: layernorm(leaf(6, 70)) * leaf(70),
+    "extremes": lambda: gc.argmax(leaf(6, 300), axis=1),
+    "halves": lambda: gc.sum(leaf(4, 200, dtype="float16") * leaf(200, dtype="float16"), axis=1),
+    "complex numbers": lambda: gc.sum(leaf(4, 100, dtype="complex64") * leaf(100, dtype="complex64"), axis=1),
+    "scan": lambda: gc.cumulative_sum(leaf(4, 50), axis=1),
+    "gather": lambda: gc.take(leaf(10, 20), gc.asarray(np.arange(3)), axis=0) * 2,
+    "scatter": scattered,
+    "cross entropy": lambda: gc.cross_entropy(leaf(6, 30), gc.asarray(np.arange(6))),
+    "product": lambda: gc.relu(leaf(5, 9) @ leaf(9, 60) + leaf(60)),
+    "stacks of products": lambda: leaf(2, 9, 3, dtype="int32") @ leaf(2, 3, 4, dtype="int32"),
+    "small product": lambda: leaf(3, 5) @ leaf(5, 4),
+    "attention": lambda: gc.scaled_dot_product_attention(leaf(1, 3, 4), leaf(1, 5, 4), leaf(1, 5, 4), is_causal=True),
+    "convolution": lambda: gc.conv2d(leaf(1, 1, 4, 4), leaf(8, 1, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_run_clean(name):
+    gc.set_backend("reference")
+    try:
+        expected = PROGRAMS[name]().numpy()
+    finally:
+        gc.set_backend("opencl")
+    rtol = 1e-3 if expected.dtype == np.float16 else 1e-5
+    np.testing.assert_allclose(PROGRAMS[name]().numpy(), expected, rtol, 1e-6)
+
+
+def test_a_reduction_in_two_kernels_runs_clean(monkeypatch):
+    """Its second half is a prologue of what reads the scalar."""
+    monkeypatch.setattr(split, "MIN_ELEMENTS", 4096)
+    driver.forget_programs()
+    x = leaf(5000)
+    gc.realize(x / gc.sum(x))
+    driver.forget_programs()
+
+
+BAD = {
+    "Write-write data race": "if (get_local_id(0) < 2) y[0] = get_local_id(0);",
+    "Read-write data race": "__local float t; if (get_local_id(0) == 0) t = 1; if (get_local_id(0) == 1) y[1] = t;",
+    "Invalid write": "y[get_local_id(0) + 1] = 1;",
+    "Invalid read": "if (y[get_local_id(0) + 1] > 5) y[0] = 1;",
+    "Uninitialized value": "__local float t[256]; y[get_local_id(0)] = t[get_local_id(0)];",
+    "divergence": "if (get_local_id(0) < 3) barrier(CLK_LOCAL_MEM_FENCE);",
+}
+
+
+def run_bad(what: str) -> None:
+    text = ("typedef struct { long w[1]; } words;\n__kernel __attribute__((reqd_work_group_size(256, 1, 1)))\n"
+            f"void bad(__global float *y, const words w, __global int *fault) {{ {BAD[what]} }}")  # fmt: skip
+    device = driver.backend_of("opencl")
+    y = device.from_numpy(np.zeros(256, np.float32))
+    queue = y.pool.queue
+    queue.launch(queue.build(KernelSource("bad", text)), 1, 0, [y], np.zeros(1, np.int64), y)
+    y.view(np.float32, (256,))
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_bad_is_found(what):
+    assert simulator.findings() == ""
+    run_bad(what)
+    assert what in simulator.findings()
+
+
+@pytest.mark.xfail(raises=simulator.FindingError, strict=True, reason="a finding fails the test that caused it")
+def test_a_finding_fails_a_test():
+    run_bad("Write-write data race")
