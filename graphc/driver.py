@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphc import canonical, program_cache
+from graphc import canonical, familiar, program_cache
 from graphc.config import settings
 from graphc.errors import CompileError, GraphcError, OutOfMemory, TracerError
 from graphc.ir import dtype as dt
@@ -51,6 +51,7 @@ class Entry(Struct, eq=False):
 
     executable: Executable
     aliases: tuple[int, ...]        # inputs whose buffers an output can take over
+    met: int = 0                    # how often a walk over a graph has led here
 
 
 _programs: OrderedDict[tuple, Entry] = OrderedDict()
@@ -157,6 +158,16 @@ def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
         pending = computed(nodes)
         if not pending:
             return
+        known = familiar.find(pending)
+    if known is None or not _run_familiar(pending, *known):
+        _realize(pending, asked)
+
+
+def _realize(nodes: Sequence[Node], asked: str) -> None:
+    with lock:
+        pending = computed(nodes)
+        if not pending:     # another thread was faster
+            return
         graph = canonical.canonicalize(pending)
         if graph.traced:
             raise _unknown_value(graph, asked)
@@ -180,6 +191,19 @@ def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
         _fulfil(pending, values, backend)
 
 
+def _run_familiar(pending: Sequence[Node], entry: Entry, inputs: list[Buffer], params: list[int]) -> bool:
+    """Whether a graph that is run so often that its program is at hand has been run; an error is left to the long way,
+    which finds out whose line it is."""
+    try:
+        values = entry.executable.run(inputs, params)
+    except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
+        return False
+    _counters.program_hits += 1
+    with lock:
+        _fulfil(pending, values, backend_of(pending[0].device))
+    return True
+
+
 def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | None, Program | None]:
     """(key, what is ready to run, the program where that is not). Under the lock."""
     key = (backend.name, settings.disable, settings.matmul, graph.key)
@@ -187,6 +211,9 @@ def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | N
     if entry is None:
         return key, None, _program(key, graph, backend)
     _counters.program_hits += 1
+    entry.met += 1
+    if entry.met == familiar.OFTEN and not entry.aliases:
+        familiar.learn(graph, entry)
     return key, entry, None
 
 
@@ -429,6 +456,7 @@ def forget_programs() -> None:
     """Empty the in-memory program cache (for tests)."""
     with lock:
         _programs.clear()
+        familiar.forget()
 
 
 def _after_fork() -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from graphc import driver
+from graphc import driver, familiar
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import cache, compiler
 from graphc.runtime.buffers import Buffer
@@ -44,11 +44,13 @@ class Together(CpuBackend):
     def chosen(self, rehearsing: bool = False) -> Iterator[None]:
         """In the block, programs run on this backend, or are rehearsed."""
         find, backend, programs = compiler.find_compiler, driver._backends["cpu"], driver._programs
+        familiar.forget()
         compiler.find_compiler = lambda: _at_level(find(), self.level)
         driver._backends["cpu"], driver._programs, self.rehearsing = self, self._programs, rehearsing
         try:
             yield
         finally:
+            familiar.forget()
             compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
 
     def compile_wanted(self) -> None:

@@ -69,8 +69,9 @@ _table: dict[tuple, _Entry] = {}
 
 
 def _forget(entry: _Entry, table=_table) -> None:
-    if table.get(entry.key) is entry:
-        del table[entry.key]
+    present = table.pop(entry.key, None)
+    if present is not entry and present is not None:    # rare: the expression was made again in the meantime
+        table.setdefault(entry.key, present)
 
 
 def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple = (), *, device: str | None = None,
