@@ -158,6 +158,16 @@ def test_a_contraction_is_fused_multiply_adds(assembly):
 
 
 @needs_avx2
+def test_what_becomes_of_a_product_is_vectors(assembly):
+    """Adam: four arrays in and three out are more pairs than gcc checks for overlaps while running."""
+    g, p, m, v = (array(256, 256) for _ in range(4))
+    g = g @ array(256, 256)
+    m, v = m * 0.9 + g * 0.1, v * 0.999 + g * g * 0.001
+    text = assembly(p - m / (gc.sqrt(v) + 1e-8), m, v)
+    assert count(text, "vsqrtps", WIDE) >= 1 and count(text, "vdivps", WIDE) >= 1
+
+
+@needs_avx2
 def test_bytes_widen_in_vectors(assembly):
     text = assembly(array(4096, dtype="uint8").astype("float32") * 0.5)
     assert count(text, "vpmovzxb[dw]") >= 1 and count(text, "vcvtdq2ps", WIDE) >= 1

@@ -258,7 +258,7 @@ class Nest:
             if lanes:
                 return [{"kind": "panels", "panel": panel, "width": self.panels[1], "start": start, "stop": stop,
                          "lanes": self._lanes(x, panel, f"{stop} - {panel}"), "ahead": self._ahead(x, panel)}]
-            return [{"kind": "loop", "axis": name, "start": start, "stop": stop, "body": self.statements(x.body)}]
+            return [self._counted(x, start, stop)]
         if x.axis == span.axes[0]:
             return [self._runs(span, x, start, stop, lanes)]
         if x.axis != span.axes[-1]:
@@ -266,8 +266,13 @@ class Nest:
         first, run = f"{name}_first", f"{span.name}_run"
         if lanes:
             return [(self._placed if self.copied else self._lanes)(x, first, run)]
-        return [{"kind": "loop", "axis": name, "start": first, "stop": f"{first} + {run}",
-                 "body": self.statements(x.body)}]
+        return [self._counted(x, first, f"{first} + {run}")]
+
+    def _counted(self, x: Loop, start: str, stop: str) -> dict:
+        # gcc looks for overlaps while running, but gives up where stores times loads are too many
+        independent = self.result is not None and all(type(s) is not Loop for s in x.body)
+        return {"kind": "independent" if independent else "loop", "axis": x.axis.name, "start": start, "stop": stop,
+                "body": self.statements(x.body)}
 
     def _within(self, span: Span) -> tuple[str, str]:
         """From where to where the last axis of a span goes here, whose other axes have been set."""
