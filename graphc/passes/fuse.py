@@ -374,13 +374,16 @@ class _Builder:
         """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""
         candidates = dict.fromkeys(self.home[n] for n in unit.reads if n in self.home)
         for group in sorted(candidates, key=lambda g: (-g.level, -self._elements[g])):
+            before = group.kind, group.parallel, group.coordinates
             if group.kind == "map" and kind == "row":
-                group = self._as_rows(unit, group) or group
+                self._as_rows(unit, group)
             if group.kind not in ("row", "column", "contract") and group.kind != kind:
                 continue
             reason = self._refusal(unit, kind, group)
             if reason is None:
                 return group
+            if group.kind != before[0]:     # rows that nothing sums: a map has the better loops
+                self._become(group, *before)
             self.notes.append(f"{unit.node.op.name} {unit.node.shape} not fused with "
                               f"{group.outputs[0].op.name} {group.outputs[0].shape}: {reason}")
         return None
@@ -440,7 +443,7 @@ class _Builder:
         group.coordinates[unit.node] = coordinates
         return None
 
-    def _as_rows(self, unit: Unit, group: Group) -> Group | None:
+    def _as_rows(self, unit: Unit, group: Group) -> None:
         """A map kernel whose stores are rows of what the unit reduces becomes a row kernel that stores them too."""
         own = [k for k, n in enumerate(unit.node.shape) if n != 1]
         coordinates: dict[Node, tuple[int, ...]] = {}
@@ -448,15 +451,17 @@ class _Builder:
         for store in group.stores:
             dims = unit.reads[mine[0]]
             if dims is None or store.shape != mine[0].shape or set(own) - set(dims):
-                return None
+                return
             coordinates[store] = tuple(dims.index(k) for k in own)
         parallel = tuple(unit.node.shape[k] for k in own)
         if prod(parallel) < MIN_PARALLEL and self._elements[group] > SERIAL_ELEMENTS:
-            return None
+            return
+        self._become(group, "row", parallel, coordinates)
+
+    def _become(self, group: Group, kind: str, parallel: tuple[int, ...], coordinates: dict) -> None:
         self._by_shape[group.kind, group.parallel].remove(group)
-        group.kind, group.parallel, group.coordinates = "row", parallel, coordinates
-        self._by_shape.setdefault(("row", parallel), []).append(group)
-        return group
+        group.kind, group.parallel, group.coordinates = kind, parallel, coordinates
+        self._by_shape.setdefault((kind, parallel), []).append(group)
 
     def _join_neighbour(self, unit: Unit, kind: str, level: int) -> Group | None:
         """Independent work of one shape shares a kernel: several outputs, several statistics of one array."""
