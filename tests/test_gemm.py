@@ -11,6 +11,7 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.ir.kernel import Template
 from graphc.kernel_interpreter import run_program
+from graphc.passes import contract
 from graphc.tolerances import equal_bits
 
 rng = np.random.default_rng(11)
@@ -137,8 +138,6 @@ def test_threads_change_no_bit(m: int, k: int, n: int, dtype: str):
 
 
 def test_tiles_change_no_bit(monkeypatch):
-    from graphc.passes import contract
-
     a, b = array(90, 540), array(540, 75)
     whole = (a @ b).numpy()
     for rows, columns in ((12, 32), (24, 64), (96, 96)):
@@ -148,6 +147,18 @@ def test_tiles_change_no_bit(monkeypatch):
         assert equal_bits(interpreted(a[:, :50] @ b[:50]), (a[:, :50] @ b[:50]).numpy())
     for rows in range(0, 90, 30):       # a part of the product is the product of a part
         assert equal_bits((a[rows:rows + 30] @ b[:, 10:50]).numpy(), whole[rows:rows + 30, 10:50])
+
+
+@pytest.mark.parametrize("channels, out, size, window, padding, dtype", [
+    (3, 9, (10, 5), (2, 3), 1, "float32"), (2, 8, (5, 37), (3, 4), 0, "float32"), (5, 9, (5, 13), (2, 3), 2, "float64"),
+    (1, 11, (7, 21), (3, 3), 1, "float32")])
+def test_gradients_of_convolution_weights(channels, out, size, window, padding, dtype):
+    """Windows lie in memory along an image's row, which is copied in runs, and filled where it is padded."""
+    x, w = array(2, channels, *size, dtype=dtype), array(out, channels, *window, dtype=dtype)
+    y, pull = gc.vjp(lambda w: gc.conv2d(x, w, padding=padding), w)
+    gradient = pull(array(*y.shape, dtype=dtype))[0]
+    assert "gc_run" in gc.plan(gradient).kernels[0].source
+    check(gradient)
 
 
 def test_a_template_agrees_with_plain_loops(monkeypatch):

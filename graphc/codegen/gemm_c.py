@@ -117,10 +117,8 @@ def _panels(model, s: Template, operand: Operand) -> dict:
         nest = _squares(model, s, operand, outer, "k")
     else:
         nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
-        if operand.name == "b" and len(walked["n"].axes) > 1:
-            nest.copied = _copied(innermost(operand.body), s.dtype)
-        if nest.copied:
-            _need(model, model.spell.language.register(s.dtype), "place")
+        if operand.name == "b":
+            nest.copy(s, operand, "place", lambda at: (f"b_panels + ({at['k']} - k_from) * GC_PANEL", start))
         nest.target = lambda at: (f"{operand.name}_panels[({outer}_panel - {start}) * {CHUNK + 1} "
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
@@ -150,6 +148,7 @@ def _squares(model, s: Template, operand: Operand, down: str, along: str) -> Nes
     """Fill a square that is turned afterwards."""
     nest = Nest(model, s, {x: (f"{x}_part", f"{x}_end") for x in (down, along)}, operand)
     nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
+    nest.copy(s, operand, "run", lambda at: (f"turned + ({at[down]} - {down}_part) * {SQUARE}", f"{along}_part"))
     return nest
 
 
@@ -225,7 +224,17 @@ class Nest:
         self.target = None                  # positions -> where a stored element goes
         self.result: str | None = None      # the value that the sums hold
         self.lanes: Lanes | None = None     # how the innermost loop is spelled in vectors
-        self.copied: Copied | None = None   # how runs of lanes are read, if they are copies of what lies in memory
+        self.copied: Copied | None = None   # how runs are read, if they are copies of what lies in memory,
+        self.copier = ""                    # the function that copies one,
+        self.row = None                     # positions -> where the row of a run begins, and with which position
+
+    def copy(self, s: Template, operand: Operand, copier: str, row) -> None:
+        """Copy runs along the last of several axes, if the operand is a copy of what lies in memory."""
+        loop = innermost(operand.body)
+        if len(self.span_of[loop.axis].axes) > 1:
+            self.copied, self.copier, self.row = _copied(loop, s.dtype), f"gc_{copier}", row
+        if self.copied:
+            _need(self.model, self.model.spell.language.register(s.dtype), copier)
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
@@ -330,11 +339,11 @@ class Nest:
         bounds = {name: [spell.index(i) for i in found] for name, found in
                   (("low", self.copied.low), ("high", self.copied.high))}
         other = self.copied.other
-        return {"kind": "placed", "axis": x.axis.name, "start": start, "count": count, **bounds,
+        target, origin = self.row(self.at)
+        return {"kind": "placed", "copier": self.copier, "axis": x.axis.name, "start": start, "count": count, **bounds,
                 "test": " && ".join(spell.expr(test) for test in self.copied.tests),
                 "other": None if other is None else spell.expr(other),
-                "target": f"b_panels + ({self.at['k']} - k_from) * GC_PANEL",
-                "at": "n_at - n_left",
+                "target": target, "at": f"{self.span_of[x.axis].name}_at - {origin}",
                 "place": f"{self.model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
 
     def _ahead(self, x: Loop, panel: str) -> list[str]:

@@ -201,7 +201,10 @@ class Contraction:
         outer = rows if rows != "k" else columns
         value, x, k = self.values[name], spaces[outer], spaces["k"]
         along, across = _contiguous(value, k[-1]), _contiguous(value, x[-1])
-        inner_is_k = along >= across if name == "a" else along > across
+        if along == across > 0 and k[-1].extent != x[-1].extent:      # windows: by the longer runs
+            inner_is_k = k[-1].extent > x[-1].extent
+        else:
+            inner_is_k = along >= across if name == "a" else along > across
         order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
         flat = [ix.ZERO, ix.ZERO]
         for which, span in enumerate((rows, columns)):
