@@ -1,4 +1,4 @@
-"""Maps that move more than caches hold store past them: when, with which instructions, and with the bits of others."""
+"""How maps store: past the caches where these do not hold it, short rows by overlapping vectors; with the same bits."""
 from __future__ import annotations
 
 import importlib
@@ -54,3 +54,20 @@ def test_several_results_strips_and_places(streams):
     np.testing.assert_allclose(total.numpy(), np.exp(-erf(np.log(x / y))) * np.log(x * x + 1) + 1, rtol=1e-13)
     np.testing.assert_array_equal(joined.numpy(), np.concatenate([x * 2, y + 1]))
     np.testing.assert_array_equal(turned.numpy(), x[::-1] * y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_rows_of_few_vectors_overlap(monkeypatch, backend, dtype):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(lower, "SHORT_ROWS", 0)
+    lanes = 32 // np.dtype(dtype).itemsize
+    for row in (5, lanes - 1, lanes, lanes + 1, 3 * lanes - 1, 8 * lanes, 8 * lanes + 1):
+        x, y = np.arange(30 * row).astype(dtype).reshape(6, 5, row), np.arange(5, dtype=dtype)[:, None]
+        s, t = gc.asarray(x), gc.asarray(y)
+        (kernel,) = gc.plan(s * t + s).kernels
+        assert ("from" in kernel.source) == (lanes // 2 <= row <= 8 * lanes)
+        np.testing.assert_array_equal((s * t + s).numpy(), x * y + x, f"{row} elements")
+    x = np.arange(40 * lanes).astype(dtype).reshape(8, 5, lanes)
+    padded = gc.pad(gc.asarray(x) * 2, ((0, 0), (1, 1), (1, 2)))      # parts of rows do not overlap
+    np.testing.assert_array_equal(padded.numpy(), np.pad(x + x, ((0, 0), (1, 1), (1, 2))))

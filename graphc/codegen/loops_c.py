@@ -133,6 +133,8 @@ class _Model:
         self.kernel = kernel
         self.spell = Speller(dialect(name), kernel)
         self.scratch = 0
+        # of vectors that may overlap: not where an element is written over that is then read again
+        self.lanes_of_row = kernel.lanes if all(b.same is None for b in kernel.buffers) else 0
         self.lanes = False          # whether a reduction folds lanes
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
         self.streams = False        # whether results are stored past the caches
@@ -233,7 +235,11 @@ class _Model:
                 "body": self.statements(s.body, enclosing)}
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
-        if _is_long_arithmetic(s.body):
+        long, whole = _is_long_arithmetic(s.body), (start, stop) == (self.tile["start"], self.tile["stop"])
+        if self.lanes_of_row and whole and not (long and s.axis.extent >= self.kernel.strip):
+            return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop,
+                    "lanes": self.lanes_of_row, "body": self.statements(s.body, {})}
+        if long:
             return self.strips(s, start, stop)
         return self.counted(s, start, stop, enclosing)
 

@@ -83,6 +83,7 @@ class Speller:
         self.arrays: dict[str, str] = {}        # name of an accumulation that is an array -> the subscript here
         self._axes: dict[Axis, str] = {}
         self._strides: dict[tuple, str] = {}    # buffer, what moves along it, by how much -> the argument
+        self._offsets: dict[tuple, dict[int, str]] = {}     # buffer and terms of an index -> its constants so far
 
     # --------------------------------------------------------------------------------------------- integers
 
@@ -119,9 +120,21 @@ class Speller:
                     self._strides[buffer, atom, k] = stride
                 parts.append(f" + {text} * {stride}")
         if index.const or not parts:
-            parts.append(f" + {self.arg(index.const, SHORT if self.kernel.unrolled else 1)}")
+            parts.append(" + " + self._offset(index, buffer))
         text = "".join(parts)
         return text[3:] if text.startswith(" + ") else text[1:]
+
+    def _offset(self, index: Index, buffer: int | None) -> str:
+        """The constant of an index. Neighbours of what was read or written before are spelled as such: the compiler
+        then loads or stores them together."""
+        offset, before = index.const, self._offsets.setdefault((buffer, index.terms), {})
+        for step in range(4) if buffer is not None else ():
+            if offset - step in before:
+                return f"{before[offset - step]} + {step}" if step else before[offset]
+        text = self.arg(offset, SHORT if self.kernel.unrolled else 1)
+        if text.startswith("a"):    # no literal
+            before[offset] = text
+        return text
 
     def _atom(self, atom) -> str:
         if type(atom) is Axis:

@@ -167,6 +167,7 @@ class Kernel(Struct, frozen=True):
     unrolled: bool = False              # holds a short reduction as an expression
     strip: int = 32                     # elements that an operation of a long formula takes before the next one does
     streams: bool = False               # what it stores bypasses the caches, which are too small for it
+    lanes: int = 0                      # of the vectors that short rows go by, each a whole one: the last may overlap
     panel: int = 0                      # bytes of a product's second factor that are packed at a time; 0: as fits
     prologue: tuple = ()                # run once for a range of chunks, before the parallel nest
 

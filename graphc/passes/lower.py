@@ -37,7 +37,10 @@ STREAM = 48 << 20           # bytes that a map moves from which its results bypa
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
 STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
-NARROW = 4              # the last axis of a map up to this length is written out, so that the one before is vectorised
+NARROW = 4                  # the last axis of a map up to this length is written out, so that the one before is vectorised
+VECTOR = 32                 # bytes of a vector of which short rows have
+FEW_VECTORS = 8             # at most,
+SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 # Of a group of work items:
 ITEMS = 4                   # elements that each takes of a large map: several loads are on their way at a time
@@ -100,14 +103,14 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         lowering = _Lowering(group, schedule, factors, choices, blocked=True)
         lowering.build()
     elif lowering.is_narrow():
-        lowering = _Lowering(group, schedule, factors, choices, written_out=True)
+        lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
         lowering.build()
     return lowering.finish()
 
 
 class _Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, blocked: bool = False,
-                 written_out: bool = False):
+                 written_out: tuple[Axis, ...] = ()):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.block: Loop | None = None          # blocked: the loop over the rows of a block
         finished = group.anchors if group.kind in ("row", "column") else ()
@@ -119,7 +122,7 @@ class _Lowering:
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
         if blocked:
             i = self._into_blocks()
-        self.places = self._written_out() if written_out else [i]   # written out: of each element of the last axis
+        self.places = self._write_out(written_out) if written_out else [i]  # of each element of these axes
         self.position = ix.unflatten(self.places[0], group.parallel)
         self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
         self.width = self._width() if self.tiled else None
@@ -162,14 +165,26 @@ class _Lowering:
         return (self.group.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
                 and self.axes[-2].extent > NARROW and not self.group.prologue)
 
-    def _written_out(self) -> list[Index]:
-        """Take the last axis away: the flat index for each of its elements, whose stores stand one after the other."""
-        *outer, last = self.axes
-        start = ix.ZERO
-        for axis, step in zip(outer, ix.strides(tuple(a.extent for a in self.axes)), strict=False):
-            start = ix.add(start, ix.mul(ix.of(axis), step))
-        self.axes = tuple(outer)
-        return [ix.shift(start, k) for k in range(last.extent)]
+    def windows(self) -> tuple[Axis, ...]:
+        """Of a narrow map, the axes to write out: the last, and if it is as short the one before the vectorised one, as
+        the rows of a window are, where something is the same for all of these."""
+        if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
+            row, column, _ = self.axes[-3:]
+            found = [ix.axes_of(index) for index in self.indices]
+            if any(column in axes and row not in axes for axes in found):
+                return row, self.axes[-1]
+        return self.axes[-1:]
+
+    def _write_out(self, axes: tuple[Axis, ...]) -> list[Index]:
+        """Take axes away: the flat index for each of their elements, whose stores stand one after the other."""
+        places = [ix.ZERO]
+        for axis, step in zip(self.axes, ix.strides(tuple(a.extent for a in self.axes)), strict=True):
+            if axis in axes:
+                places = [ix.shift(place, k * step) for place in places for k in range(axis.extent)]
+            else:
+                places = [ix.add(place, ix.mul(ix.of(axis), step)) for place in places]
+        self.axes = tuple(a for a in self.axes if a not in axes)
+        return places
 
     def _into_blocks(self) -> Index:
         """Split the last axis but one into blocks of rows; the loop over a block's rows lies inside the kernel."""
@@ -466,11 +481,21 @@ class _Lowering:
             return []
         return [stage.axes[0].extent for stage in self.stages if stage.reduces]
 
-    def _chosen_chunk(self) -> int:
+    def _chosen_chunk(self, whole_rows: bool) -> int:
         if self.schedule.target.group:
             return self._chunk()
         power = self.choices.get("chunk", 0)
-        return max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
+        chunk = max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
+        return -(-chunk // self.axes[-1].extent) * self.axes[-1].extent if whole_rows else chunk
+
+    def _lanes(self, nodes: tuple[Node, ...]) -> int:
+        """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector."""
+        if self.group.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
+            return 0
+        row, lanes = self.axes[-1].extent, VECTOR // max(n.dtype.itemsize for n in nodes)
+        lanes = lanes if row >= lanes else lanes // 2
+        few = 1 < lanes <= row <= FEW_VECTORS * lanes
+        return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
         """Whether a map over one axis moves so much that no part of its results will stay in a cache."""
@@ -491,14 +516,15 @@ class _Lowering:
         renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
         parallel = self.axes if self.tiled else tuple(a for a in self.axes if a.extent != 1)
         nodes = tuple(inputs + outputs)
+        lanes = self._lanes(nodes)
         kernel = Kernel(
             name=_name(self.group),
             buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
-            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(),
+            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(whole_rows=lanes > 0),
             strip=self.choices.get("strip", STRIP),
-            streams=self._streams(nodes),
+            streams=self._streams(nodes), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)
