@@ -210,7 +210,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_87f4b674(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_8c098b4b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -318,6 +318,7 @@ int64_t contract_dot_maximum_87f4b674(void *const *buf, const int64_t *arg, int6
                                      b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
                             if (k_to < a11) continue;
                             for (int64_t m = m_from; m < m_to; m++) {
+                                #pragma GCC ivdep
                                 for (int64_t n = n_from; n < n_to; n++) {
                                     y0[m * a18 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
