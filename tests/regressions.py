@@ -126,4 +126,9 @@ REGRESSIONS = {
         v1 @ leaf('complex64', (2, 9), 'plain', 851)
         v2 / leaf('complex64', (33, 2, 1), 'plain', 293)
     """,
+    "the verifier lost the end of a shorter last block in a division": """
+        leaf('float32', (1, 2049, 1), 'special', 645)
+        gc.maximum(leaf('float32', (3, 2049, 40), 'special', 514), v0)
+        gc.nanmin(v1, axis=(1, 2))
+    """,
 }
