@@ -157,7 +157,7 @@ def test_gradients_of_convolution_weights(channels, out, size, window, padding, 
     x, w = array(2, channels, *size, dtype=dtype), array(out, channels, *window, dtype=dtype)
     y, pull = gc.vjp(lambda w: gc.conv2d(x, w, padding=padding), w)
     gradient = pull(array(*y.shape, dtype=dtype))[0]
-    assert "gc_run" in gc.plan(gradient).kernels[0].source
+    assert "gc_run(turned" in gc.plan(gradient).kernels[0].source
     check(gradient)
 
 

@@ -273,8 +273,10 @@ class Nest:
         if x.axis != span.axes[-1]:
             return self.statements(x.body)
         first, run = f"{name}_first", f"{span.name}_run"
+        if self.copied and not any(type(s) is Loop for s in x.body):
+            return [self._placed(x, first, run)]
         if lanes:
-            return [(self._placed if self.copied else self._lanes)(x, first, run)]
+            return [self._lanes(x, first, run)]
         return [self._counted(x, first, f"{first} + {run}")]
 
     def _counted(self, x: Loop, start: str, stop: str) -> dict:
