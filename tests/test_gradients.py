@@ -242,3 +242,14 @@ def test_every_differentiable_op_has_a_gradient():
             "threefry", "index", "load", "local", "value", "alias", "get",
             "attention", "scores"}
     assert {name for name, op in ops.TABLE.items() if op.grad is None} <= flat
+
+
+@pytest.mark.parametrize("name, first, second", [
+    ("sigmoid", 0.25, 0.0), ("silu", 0.5, 0.5), ("log_sigmoid", 0.5, -0.25), ("softplus", 0.5, 0.25)])
+def test_sigmoids_are_smooth_at_zero(name, first, second):
+    """They are computed from |x|, whose own slope is 0 there."""
+    slope = gc.grad(lambda x: getattr(gc, name)(x).sum())
+    for zero in (0.0, -0.0):
+        x = gc.asarray([zero], dtype=gc.float64)
+        assert slope(x).item() == first
+        assert gc.grad(lambda x: slope(x).sum())(x).item() == second

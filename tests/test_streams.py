@@ -71,3 +71,14 @@ def test_rows_of_few_vectors_overlap(monkeypatch, backend, dtype):
     x = np.arange(40 * lanes).astype(dtype).reshape(8, 5, lanes)
     padded = gc.pad(gc.asarray(x) * 2, ((0, 0), (1, 1), (1, 2)))      # parts of rows do not overlap
     np.testing.assert_array_equal(padded.numpy(), np.pad(x + x, ((0, 0), (1, 1), (1, 2))))
+
+
+def test_small_maps_of_costly_functions_are_for_all_threads(backend):
+    if backend != "cpu":
+        pytest.skip("about chunks of the pool")
+    x = gc.asarray(np.zeros((32, 256), np.float32))
+    for threads in (2, 3):
+        with gc.config.settings.override(num_threads=threads):
+            (costly,) = gc.plan(gc.sigmoid(x) * gc.tanh(x * 2) + gc.sigmoid(x - 1) * gc.exp(x)).kernels
+            (cheap,) = gc.plan(x * 2 + 1).kernels
+            assert costly.launch[0] % threads == 0 and cheap.launch[0] == 1

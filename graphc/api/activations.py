@@ -72,6 +72,11 @@ def hardswish(x, /):
     return x * clip(x + 3.0, 0.0, 6.0) / 6.0
 
 
+def _below_zero(x):
+    """-|x|, as one of two smooth pieces, so that gradients at 0 are right: the slope of |x| is 0 there."""
+    return where(x >= 0, -x, x)
+
+
 @_carried
 def sigmoid(x, /):
     """1 / (1 + exp(-x)), without overflow or loss of small values.
@@ -80,14 +85,14 @@ def sigmoid(x, /):
     >>> gc.sigmoid(gc.asarray([0.0, -1000.0])).tolist()
     [0.5, 0.0]
     """
-    small = exp(-abs_(x))
+    small = exp(_below_zero(x))
     return where(x >= 0, 1.0, small) / (small + 1.0)
 
 
 @_carried
 def log_sigmoid(x, /):
     """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|))."""
-    return minimum(x, 0.0) - log1p(exp(-abs_(x)))
+    return where(x >= 0, 0.0, x) - log1p(exp(_below_zero(x)))
 
 
 @_carried
@@ -137,7 +142,7 @@ def softplus(x, /, beta: float = 1.0):
     [1000.0]
     """
     scaled = x * float(beta)
-    return (maximum(scaled, 0.0) + log1p(exp(-abs_(scaled)))) / float(beta)
+    return (where(scaled >= 0, scaled, 0.0) + log1p(exp(_below_zero(scaled)))) / float(beta)
 
 
 @_carried

@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, OTHER, PARAM, SCATTER
+from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
@@ -28,7 +28,8 @@ from graphc.passes.repeats import Repeats
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 from graphc.passes.tunable import Choices, Choose, defaults
 
-MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time
+MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time, if each costs no more
+CHEAP = 24                  # than so many additions
 COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
@@ -444,7 +445,8 @@ class _Lowering:
         if self.schedule.target.group:
             return self._chunk_of_group(total)
         if self.tiled and self.width is None:
-            chunk, row = max(MAP_CHUNK, min(LONG_CHUNK, total // 8)), self.axes[-1].extent
+            least, row = self._least_chunk(total), self.axes[-1].extent
+            chunk = max(least, min(LONG_CHUNK, total // 8))
             return chunk // row * row if row <= chunk else chunk    # whole rows
         if self.width == self.choices.get("columns", COLUMNS):      # no result depends on the tile: one for each thread
             return max(64, min(self.width, -(-total // settings.num_threads)))
@@ -452,6 +454,20 @@ class _Lowering:
             return self.width
         work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
+
+    def _least_chunk(self, total: int) -> int:
+        """How many elements of a map a thread takes at least: fewer if they are costly, and as many as the others."""
+        cost, seen = 0, set()
+        stack = [s.value for stage in self.stages for s in stage.body]
+        while stack:
+            expr = stack.pop()
+            if expr not in seen:
+                seen.add(expr)
+                cost += expr.op.cost if expr.op.kind == ELEMENTWISE else 0
+                stack.extend(expr.srcs)
+        least = MAP_CHUNK * CHEAP // max(cost, CHEAP)
+        chunks = -(-total // least)
+        return -(-total // _rounded(chunks, settings.num_threads)) if 1 < chunks < 8 and cost > CHEAP else least
 
     def _chunk_of_group(self, total: int) -> int:
         """Iterations for a group of work items: an item takes several elements, or several items share a row or
@@ -528,6 +544,10 @@ class _Lowering:
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)
+
+
+def _rounded(n: int, to: int) -> int:
+    return -(-n // to) * to
 
 
 def _name(group: Group) -> str:
