@@ -29,6 +29,8 @@ HIP_PRELUDE = """
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 struct dim3 { unsigned x, y, z; };
+struct __attribute__((aligned(8))) uint2 { unsigned x, y; };
+struct __attribute__((aligned(16))) uint4 { unsigned x, y, z, w; };
 extern __device__ const dim3 threadIdx, blockIdx, blockDim, gridDim;
 extern __device__ const int warpSize;
 __device__ void __syncthreads();

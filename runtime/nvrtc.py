@@ -71,6 +71,17 @@ def version() -> str:
 
 def compile(kernel: KernelSource, arch: str) -> Cubin:
     """The kernel for an architecture such as "sm_90". Raises CompileError with the compiler's first error."""
+    return _described(*_compiled(kernel, arch, "CUBIN"))
+
+
+def assembly(kernel: KernelSource, arch: str) -> str:
+    """The kernel as PTX, for an architecture such as "compute_90"."""
+    code, _, _ = _compiled(kernel, arch, "PTX")
+    return code.rstrip(b"\0").decode()
+
+
+def _compiled(kernel: KernelSource, arch: str, form: str) -> tuple[bytes, str, str]:
+    """The code in one of the forms that the compiler gives, the architecture, and what it says."""
     lib, program = library(), ctypes.c_void_p()
     options = [f"--gpu-architecture={arch}".encode(), *[option.encode() for option in OPTIONS]]
     with _lock:
@@ -80,7 +91,7 @@ def compile(kernel: KernelSource, arch: str) -> Cubin:
             log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if failed:
                 raise CompileError(f"NVRTC refused {kernel.entry} for {arch}: {first_error(log)}", op="cuda")
-            return _described(_bytes(lib, program, "CUBIN"), arch, log)
+            return _bytes(lib, program, form), arch, log
         finally:
             lib.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -87,6 +87,39 @@ def test_random_programs(device, seed):
         assert equal_bits(x, y), program
 
 
+NEIGHBOURS = {
+    "broadcast": lambda x: x * 2 + x[0],
+    "shifted": lambda x: x[:, 1:] + x[:, :-1],
+    "from the second on": lambda x: gc.reshape(x, (-1,))[1:] * 3,
+    "a part of each row": lambda x: x[:, :2000] * x[:, 4:2004],
+    "columns": lambda x: x + x[:, :1],
+    "halves": lambda x: x.astype(gc.float16) * 2,
+    "one byte": lambda x: x > 0,
+    "eight bytes": lambda x: x.astype(gc.float64) / 3,
+    "padded": lambda x: gc.pad(x, ((0, 0), (4, 4))) + 1,
+}
+
+
+@pytest.mark.parametrize("columns", [2012, 2011])
+def test_neighbours_that_move_together(device, monkeypatch, columns):
+    """Items of large maps take several neighbours at a time where these lie together: the same bits."""
+    if backends.status()["cpu"] is not None:
+        pytest.skip("there is no C compiler")
+    monkeypatch.setattr(sys.modules["graphc.passes.lower"], "LARGE_MAP", 3000)
+    driver.forget_programs()
+    array = np.random.default_rng(4).standard_normal((3, columns)).astype(np.float32)
+
+    def results() -> list[np.ndarray]:
+        x = gc.asarray(array)
+        wanted = [f(x) for f in NEIGHBOURS.values()]
+        gc.realize(*wanted)
+        return [y.numpy() for y in wanted]
+    found = results()
+    gc.set_backend("cpu")
+    assert all(equal_bits(a, b) for a, b in zip(found, results(), strict=True))
+    driver.forget_programs()
+
+
 EXACT = {
     "rows": lambda x: gc.sum(x, axis=1),
     "columns": lambda x: gc.sum(x, axis=0),

@@ -48,6 +48,11 @@ def adam():
     return p - 0.01 * m / (gc.sqrt(v) + 1e-8), m, v
 
 
+def large_map():
+    x = leaf(1024, 1024)
+    return x * 2 + x[0]
+
+
 def distances():
     x, y = leaf(200, 16), leaf(300, 16)
     return gc.sum((x[:, None] - y[None]) ** 2, axis=-1)
@@ -61,6 +66,7 @@ def scattered():
 
 PROGRAMS: dict[str, Callable] = {
     "chain": lambda: gc.tanh(leaf(3000) * 0.5 + 1) - leaf(3000),
+    "large_map": large_map,
     "broadcast": lambda: leaf(30, 1, 50) * leaf(40, 1) + leaf(50),
     "softmax": lambda: gc.softmax(leaf(64, 300), axis=-1),
     "softmax_columns": lambda: gc.softmax(leaf(300, 64), axis=0),

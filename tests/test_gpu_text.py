@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import programs
 import pytest
@@ -19,7 +21,7 @@ from graphc.ir import dtype as dtypes
 from graphc.ir.node import make
 from graphc.ir.ops import ELEMENTWISE, TABLE
 from graphc.ir.program import KernelSource
-from graphc.runtime import checkers
+from graphc.runtime import checkers, nvrtc
 
 SEEDS = range(20_000, 20_005)
 DIALECTS = ("cuda", "hip")
@@ -74,3 +76,16 @@ def test_every_elementwise_operation_has_a_text(dtype, dialect: str):
     assert kernels
     if dialect in DIALECTS:
         accepted(kernels, dialect)
+
+
+def test_large_maps_move_sixteen_bytes_at_a_time():
+    x, h = gc.asarray(np.ones((1024, 1028), np.float32)), gc.asarray(np.ones((1024, 1028), np.float16))
+    for tensor, moved in ((x * 2 + x[0], ".v4"), (h * h, ".v4"), (h.astype("float32") + x, ".v4"), (h + h[0], ".v4")):
+        (kernel,) = kernels_of([tensor], "cuda")
+        try:
+            text = nvrtc.assembly(kernel, "compute_80")
+        except NoCompilerError as error:
+            pytest.skip(error.message)
+        code = text[text.index(".entry"):]
+        assert f"ld.global{moved}" in code and f"st.global{moved}" in code
+        assert not re.search(r"(ld|st)\.(v\d\.)?[fu]\d", code), "an address that may be of any kind"

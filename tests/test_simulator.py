@@ -3,6 +3,7 @@ accesses outside buffers and barriers that not all reach (simulator.py); and tha
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -74,6 +75,14 @@ def test_kernels_run_clean(name):
         gc.set_backend("opencl")
     rtol = 1e-3 if expected.dtype == np.float16 else 1e-5
     np.testing.assert_allclose(PROGRAMS[name]().numpy(), expected, rtol, 1e-6)
+
+
+def test_neighbours_that_move_together_run_clean(monkeypatch):
+    monkeypatch.setattr(sys.modules["graphc.passes.lower"], "LARGE_MAP", 400)
+    driver.forget_programs()
+    x = leaf(7, 68)
+    gc.realize(x * 2 + x[0], x.astype("float16") * 3, gc.reshape(x, (-1,))[1:] + 1)
+    driver.forget_programs()
 
 
 def test_a_reduction_in_two_kernels_runs_clean(monkeypatch):

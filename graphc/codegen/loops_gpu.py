@@ -19,6 +19,8 @@ from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_gpu import WORDS, GpuSpeller
+from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
+from graphc.codegen.wide_gpu import Moved, first_of, wide
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template
@@ -59,7 +61,7 @@ def _text(environment, model: _Model, entry: str) -> str:
     kernel, spell = model.kernel, model.spell
     prologue = model.prologue()
     body = model.statements(kernel.body, {})
-    axes, total = model.axes(), model.total
+    axes, total, neighbours = model.axes(), model.total, model.wide()
     language = spell.language
     buffers = [{"name": b.name, "handle": f"memory{k}", "number": k, "type": language.memory(b.dtype),
                 "written": b.written, "shared": b.same is not None} for k, b in enumerate(kernel.buffers)]
@@ -73,7 +75,7 @@ def _text(environment, model: _Model, entry: str) -> str:
               "words": len(buffers) + len(spell.args) + len(params) + 1, "teams": model.teams_text(),
               "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
               + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
-              "chunk": kernel.chunk, "total": total, "group": model.group}
+              "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
     return _filled(environment, language.name, json.dumps(values))
 
 
@@ -117,6 +119,8 @@ class _Model:
             self.team = _Team(self.group, "own", 1)
             for block in (x.block for x in template.spans if x.block is not None):
                 self.spell.as_argument(block)       # one block or many: the same text
+        if not self.shares:
+            self.spell.wide = wide(kernel, self.group)
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel) or "1"
 
     @property
@@ -142,6 +146,24 @@ class _Model:
             out.append({"name": axis.name, "value": rest if first else f"gc_rest({rest}, {extent})"})
             rest = f"gc_quotient({rest}, {extent})"
         return out
+
+    def wide(self) -> dict | None:
+        """What is moved for several neighbours at a time: codegen/wide_gpu.py."""
+        found = self.spell.wide
+        if found is None:
+            return None
+
+        def described(m: Moved) -> dict:
+            buffer = self.kernel.buffers[m.buffer]
+            place = self.spell.index(m.index, m.buffer)
+            return {"name": m.name, "type": self.spell.language.memory(buffer.dtype), "array": buffer.name,
+                    "word": WIDE_WORDS[found.count * buffer.dtype.itemsize], "place": f"{buffer.name}[{place}]",
+                    "first": f"{buffer.name}[{self.spell.index(first_of(m.index, found.axis), m.buffer)}]"}
+        loads, stores = [described(m) for m in found.loads], [described(m) for m in found.stores]
+        arrays = dict.fromkeys(m["array"] for m in (*loads, *stores))
+        self.spell.args.append(int(found.even))
+        return {"count": found.count, "axis": found.axis.name, "even": f"a{len(self.spell.args) - 1}", "loads": loads,
+                "stores": stores, "addresses": " | ".join(f"(uint64_t){name}" for name in arrays)}
 
     def param(self, k: int, dtype: DType) -> str:
         """A scalar out of its argument word."""
@@ -177,6 +199,9 @@ class _Model:
             if s.local is not None:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value), "alone": False}
+            if self.spell.wide is not None:
+                return {"kind": "store", "target": self.spell.wide.name_of_store(s.buffer),
+                        "value": self.spell.keep(s.value), "alone": False}
             place = f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index, s.buffer)}]"
             return {"kind": "store", "target": place, "value": self.spell.keep(s.value),
                     "alone": self.shares and not self.inside}

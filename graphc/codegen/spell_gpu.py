@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.codegen.spell import NARROW, Speller
+from graphc.codegen.wide_gpu import Wide
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import FloorDiv
@@ -14,7 +15,12 @@ WORDS = {"float": "uint32_t", "double": "uint64_t"}
 
 
 class GpuSpeller(Speller):
-    """Numbers and conversions that have no common builtin; division of indices in 32 bits where they fit."""
+    """Numbers and conversions that have no common builtin; division of indices in 32 bits where they fit.
+
+    wide    what is read beforehand, and stands in a variable
+    """
+
+    wide: Wide | None = None
 
     def _atom(self, atom) -> str:
         if type(atom).__name__ not in ("FloorDiv", "Mod") or atom.numerator.bounds[0] < 0:
@@ -25,6 +31,8 @@ class GpuSpeller(Speller):
     def _load(self, node: Node) -> str:
         number, index = node.attrs
         buffer = self.kernel.buffers[number]
+        if self.wide is not None and (read := self.wide.name_of_load(number, index)):
+            return self.fetch(read, node.dtype)
         text = self.fetch(f"{buffer.name}[{self.index(index)}]", node.dtype)
         if node.srcs:
             return f"{self._operand(node.srcs[0])} ? {text} : {self.zero(node.dtype)}"

@@ -44,7 +44,7 @@ FEW_VECTORS = 8             # at most,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 # Of a group of work items:
-ITEMS = 4                   # elements that each takes of a large map: several loads are on their way at a time
+ITEMS = 8                   # elements that each takes of a large map: several loads are on their way at a time
 LARGE_MAP = 1 << 20         # elements
 SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbouring memory
 FEW_CHUNKS = 8              # of a column that one item can as well add up by itself

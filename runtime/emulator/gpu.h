@@ -208,6 +208,8 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
     return (unsigned long long)((unsigned __int128)x * y >> 64);
 }
 static inline long long __mul64hi(long long x, long long y) { return (long long)((__int128)x * y >> 64); }
+#define __isGlobal(pointer) true
+#define __builtin_assume(fact)
 template <class T> static inline T __ldg(const T *place) { return *place; }
 
 #define EMU_VECTORS(type, name) \

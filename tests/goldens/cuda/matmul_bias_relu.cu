@@ -9,6 +9,7 @@ typedef unsigned long long uint64_t;
 #define GC_SCRATCH_ARGUMENT
 #define GC_SCRATCH_DECLARATION extern __shared__ __align__(16) char scratch[];
 #define GC_RESTRICT __restrict__
+#define GC_IS_GLOBAL(pointer) __builtin_assume(__isGlobal(pointer))
 #define GC_BARRIER() __syncthreads()
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
@@ -206,12 +207,20 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void contract_dot_maximum_6975a4ec(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_44966f3f(const int64_t *GC_RESTRICT table)
 {
+    const char *const memory0 = (const char *)table[0];
+    GC_IS_GLOBAL(memory0);
+    const char *const memory1 = (const char *)table[1];
+    GC_IS_GLOBAL(memory1);
+    const char *const memory2 = (const char *)table[2];
+    GC_IS_GLOBAL(memory2);
+    char *const memory3 = (char *)table[3];
+    GC_IS_GLOBAL(memory3);
     kernel_name_body(
-        (const char *)table[0],
-        (const char *)table[1],
-        (const char *)table[2],
-        (char *)table[3],
+        memory0,
+        memory1,
+        memory2,
+        memory3,
         *(const gc_words *)(table + 4), (int *)table[17]);
 }

@@ -12,6 +12,7 @@ typedef unsigned long long uint64_t;
 #define GC_SCRATCH_ARGUMENT
 #define GC_SCRATCH_DECLARATION extern __shared__ __attribute__((aligned(16))) char scratch[];
 #define GC_RESTRICT __restrict__
+#define GC_IS_GLOBAL(pointer)
 #define GC_BARRIER() __syncthreads()
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
@@ -84,11 +85,17 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void map_abs_a05ae422(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_7336bd28(const int64_t *GC_RESTRICT table)
 {
+    const char *const memory0 = (const char *)table[0];
+    GC_IS_GLOBAL(memory0);
+    const char *const memory1 = (const char *)table[1];
+    GC_IS_GLOBAL(memory1);
+    char *const memory2 = (char *)table[2];
+    GC_IS_GLOBAL(memory2);
     kernel_name_body(
-        (const char *)table[0],
-        (const char *)table[1],
-        (char *)table[2],
+        memory0,
+        memory1,
+        memory2,
         *(const gc_words *)(table + 3), (int *)table[8]);
 }

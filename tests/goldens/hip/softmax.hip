@@ -12,6 +12,7 @@ typedef unsigned long long uint64_t;
 #define GC_SCRATCH_ARGUMENT
 #define GC_SCRATCH_DECLARATION extern __shared__ __attribute__((aligned(16))) char scratch[];
 #define GC_RESTRICT __restrict__
+#define GC_IS_GLOBAL(pointer)
 #define GC_BARRIER() __syncthreads()
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
@@ -181,10 +182,14 @@ GC_INLINE void kernel_name_body(
 }
 
 /* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void row_max_sum_div_e5a51378(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_2befa327(const int64_t *GC_RESTRICT table)
 {
+    const char *const memory0 = (const char *)table[0];
+    GC_IS_GLOBAL(memory0);
+    char *const memory1 = (char *)table[1];
+    GC_IS_GLOBAL(memory1);
     kernel_name_body(
-        (const char *)table[0],
-        (char *)table[1],
+        memory0,
+        memory1,
         *(const gc_words *)(table + 2), (int *)table[11]);
 }

@@ -1,0 +1,30 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+int64_t map_add_820fdf50(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    float *restrict y0 = buf[1];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t stop = MIN(end * a4, a1 * a0);
+    for (int64_t at = begin * a4, width; at < stop; at += width) {
+        const int64_t i1_start = at % a0;
+        const int64_t i0 = at / a0;
+        width = MIN(stop - at, a0 - i1_start);
+        const int64_t i1_stop = i1_start + width;
+        for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
+            y0[i0 * a2 + i1] = (x0[i0 * a3 + i1] * 2.0f) + x0[i1];
+
+        }
+
+    }
+    return 0;
+}
