@@ -67,6 +67,33 @@ def test_convolutions(x, w, options, dtype):
     check(conv(gc.asarray(x[0]), gc.asarray(w), **options), convolved(x, w, **options)[0])
 
 
+WINDOWS = [
+    ((3, 60, 7, 7), (3, 3), 1, 1, 1),           # columns from several images in a vector, k in two chunks
+    ((2, 4, 9, 70), (3, 4), 2, 1, 1),           # long rows, a stride
+    ((2, 5, 13, 20), (3, 3), 1, 2, 2),          # a dilation
+    ((2, 9, 80), (7,), 3, 2, 1),
+    ((1, 3, 6, 7, 9), (3, 3, 3), 1, 1, 1),
+]
+
+
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS, ids=str)
+@pytest.mark.parametrize("fused", [False, True])
+def test_windows_have_the_bits_of_a_product(shape, kernel, stride, padding, dilation, fused):
+    """What windows share is laid out once: the same as if they lay in memory."""
+    n, options = len(kernel), {"stride": stride, "padding": padding, "dilation": dilation}
+    x, w = sample(shape), sample((20, shape[1], *kernel))
+    inputs = gc.asarray(x) * 0.5 + gc.asarray(np.float32(1)) if fused else gc.asarray(x)
+    found = CONVS[n](inputs, gc.asarray(w), **options).numpy()
+    read = np.pad(x * np.float32(0.5) + np.float32(1) if fused else x,
+                  ((0, 0), (0, 0), *[(padding, padding)] * n))
+    windows = np.lib.stride_tricks.sliding_window_view(
+        read, [dilation * (k - 1) + 1 for k in kernel], tuple(range(2, n + 2)))
+    windows = windows[(slice(None), slice(None), *[slice(None, None, stride)] * n, *[slice(None, None, dilation)] * n)]
+    columns = np.moveaxis(windows, range(n + 2, 2 * n + 2), range(2, n + 2)).reshape(shape[0], w[0].size, -1)
+    expected = gc.asarray(w.reshape(20, -1)) @ gc.asarray(np.ascontiguousarray(columns))
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected.numpy())
+
+
 def test_padding_by_name():
     x, w = sample((2, 3, 9, 10)), sample((4, 3, 3, 4))
     whole = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 2)))

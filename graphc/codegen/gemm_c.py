@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from math import prod
 
-from msgspec import Struct
-
+from graphc.codegen.copied_c import Copied, copied_from
 from graphc.codegen.lanes_c import Lanes
+from graphc.codegen.windows_c import innermost, slab, windows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
-from graphc.ir.kernel import INDEX, LOAD, VALUE, Let, Loop, Operand, Span, Store, Template, data_exprs, load
-from graphc.ir.node import Node
-from graphc.ir.ops import AND, CONST, LE, LT, WHERE
+from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -72,17 +69,21 @@ def gemm(model, s: Template) -> dict:
     if model.kernel.panel or m.length <= rows:
         columns = min(width, (model.kernel.panel or PANEL) // (CHUNK * size) // panel * panel)
     _need(model, register, "vectors", "fma", "keep", "tile")
-    nests = {operand.name: _panels(model, s, operand) for operand in s.operands}
+    nests = {operand.name: _panels(model, s, operand, columns) for operand in s.operands}
     turns = ["turnrows" if name == "a" else "turn" for name, nest in nests.items() if nest["turn"]]
     _need(model, register, *(["square", *turns] if turns else ()))
-    sums = _rounded(m.length, 12) * (width + SPARE) if k.size > CHUNK else rows * GROUP
+    # If all of a is packed, some columns can go through all of k before the next.
+    whole = m.length <= rows and rows * k.size * size <= PACKED
+    strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
+    sums = _rounded(m.length, 12) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(rows * (CHUNK + 1))
+    nests["a"]["offset"] = scratch(max(rows * (CHUNK + 1), -(-k.size // CHUNK) * kept))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
             "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
             "epilogue": _epilogue(model, s)}
@@ -106,13 +107,17 @@ def part(model, span: Span) -> dict:
             "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
 
 
-def _panels(model, s: Template, operand: Operand) -> dict:
-    """Fill panels of a along m, or of b along n. Where memory is contiguous along k, squares are turned. `direct`: what
-    is loaded as it lies in memory need not be copied for that."""
+def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
+    """Fill panels of a along m, or of b along n, `columns` of which are packed at a time. Where memory is contiguous
+    along k, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
     outer, start, stop, width = ("m", "m_from", "m_to", "GC_ROWS") if operand.name == "a" else (
         "n", "n_left", "n_right", "GC_PANEL")
     walked = s.walked(operand)
     turn = innermost(operand.body).axis in walked["k"].axes
+    shared = windows(s, operand) if operand.name == "b" and not turn else None
+    if shared:
+        return {"turn": False, "windows": slab(model, s, operand, shared, columns, lambda elements: model.spell.arg(
+            model.take_scratch(elements * s.dtype.itemsize)))}
     if turn:
         nest = _squares(model, s, operand, outer, "k")
     else:
@@ -122,7 +127,7 @@ def _panels(model, s: Template, operand: Operand) -> dict:
         nest.target = lambda at: (f"{operand.name}_panels[({outer}_panel - {start}) * {CHUNK + 1} "
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
-            "row": None, "body": nest.statements(operand.body),
+            "row": None, "windows": None, "body": nest.statements(operand.body),
             "direct": _direct(model, s, operand, f"{outer}_part") if turn else None}
 
 
@@ -140,6 +145,7 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
         nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     start = "n_first" if outer == "n" and not turn else f"{outer}_part"
     return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
+            "windows": None,
             "body": nest.statements(operand.body),
             "direct": _direct(model, s, operand, start) if turn or outer == "n" else None}
 
@@ -199,13 +205,6 @@ def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
             "stride": model.spell.arg(stride)}
 
 
-def innermost(body: tuple) -> Loop:
-    loop = next(x for x in body if type(x) is Loop)
-    while any(type(x) is Loop for x in loop.body):
-        loop = next(x for x in loop.body if type(x) is Loop)
-    return loop
-
-
 def _epilogue(model, s: Template) -> list[dict]:
     nest = Nest(model, s, {"m": ("m_from", "m_to"), "n": ("n_from", "n_to")})
     nest.result = s.result
@@ -232,7 +231,7 @@ class Nest:
         """Copy runs along the last of several axes, if the operand is a copy of what lies in memory."""
         loop = innermost(operand.body)
         if len(self.span_of[loop.axis].axes) > 1:
-            self.copied, self.copier, self.row = _copied(loop, s.dtype), f"gc_{copier}", row
+            self.copied, self.copier, self.row = copied_from(loop, s.dtype), f"gc_{copier}", row
         if self.copied:
             _need(self.model, self.model.spell.language.register(s.dtype), copier)
 
@@ -336,17 +335,10 @@ class Nest:
                 "body": self.statements(x.body)}
 
     def _placed(self, x: Loop, start: str, count: str) -> dict:
-        spell = self.model.spell
-        buffer, index = self.copied.load.attrs
-        bounds = {name: [spell.index(i) for i in found] for name, found in
-                  (("low", self.copied.low), ("high", self.copied.high))}
-        other = self.copied.other
         target, origin = self.row(self.at)
-        return {"kind": "placed", "copier": self.copier, "axis": x.axis.name, "start": start, "count": count, **bounds,
-                "test": " && ".join(spell.expr(test) for test in self.copied.tests),
-                "other": None if other is None else spell.expr(other),
-                "target": target, "at": f"{self.span_of[x.axis].name}_at - {origin}",
-                "place": f"{self.model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
+        return {"kind": "placed", "copier": self.copier, "axis": x.axis.name, "start": start, "count": count,
+                **self.copied.model(self.model), "target": target,
+                "at": f"{self.span_of[x.axis].name}_at - {origin}"}
 
     def _ahead(self, x: Loop, panel: str) -> list[str]:
         """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""
@@ -376,49 +368,3 @@ class Nest:
         return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop, "digits": digits,
                 "panel": f"{span.name}_panel" if lanes and not self.copied else None, "width": self.panels[1],
                 "body": self.statements(x.body)}
-
-
-class Copied(Struct, frozen=True):
-    """What a loop reads if that is a copy of neighbours in memory, all of them or, as in a padded image, those from
-    the largest of `low` up to the least of `high`, if all tests hold; the others are `other`."""
-
-    load: Node
-    low: list[ix.Index]
-    high: list[ix.Index]
-    tests: list[Node]
-    other: Node | None
-
-
-def _copied(x: Loop, dtype: DType) -> Copied | None:
-    """None: it is something else."""
-    named = {s.name: s.value for s in x.body if type(s) is Let}
-    value, other, stack = x.body[-1].value, None, []
-    if value.op is WHERE and value.srcs[1].op is LOAD and value.srcs[1].srcs == value.srcs[:1]:
-        stack, other, value = [value.srcs[0]], value.srcs[2], load(*value.srcs[1].attrs, value.dtype)
-    if (value.op is not LOAD or value.srcs or value.dtype is not dtype or data_exprs(value.attrs[1])
-            or value.attrs[1].coefficient(x.axis) != 1 or (other is not None and other.op is not CONST)):
-        return None
-    found = Copied(value, [], [], [], other)
-    while stack:
-        test = stack.pop()
-        if test.op is VALUE:
-            if test.attrs[0] in named:
-                stack.append(named[test.attrs[0]])
-            else:
-                found.tests.append(test)
-        elif test.op is AND:
-            stack += test.srcs
-        elif test.op not in (LE, LT) or not all(s.op is INDEX and _is_linear(s.attrs[0]) for s in test.srcs):
-            return None
-        else:
-            least, most = (s.attrs[0] for s in test.srcs)       # low <= i, or i < high
-            bounds, i, bound = (found.low, most, least) if test.op is LE else (found.high, least, most)
-            if i.coefficient(x.axis) != 1 or bound.coefficient(x.axis):
-                return None
-            rest = ix.add(i, ix.mul(ix.of(x.axis), -1))
-            bounds.append(ix.add(bound, ix.mul(rest, -1)))
-    return found
-
-
-def _is_linear(index: ix.Index) -> bool:
-    return all(type(atom) is Axis for atom, _ in index.terms)

@@ -210,7 +210,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_8c098b4b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_bef51226(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -235,97 +235,102 @@ int64_t contract_dot_maximum_8c098b4b(void *const *buf, const int64_t *arg, int6
     const int64_t a16 = arg[16];
     const int64_t a17 = arg[17];
     const int64_t a18 = arg[18];
+    const int64_t a19 = arg[19];
+    const int64_t a20 = arg[20];
     const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
         const int64_t mb = at % a0;
         const int64_t nb = at / a0;
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
-            const int64_t n_first = nb * a15, n_last = MIN(nb * a15 + a15, a14);
-            float *restrict a_panels = (float *)((char *)scratch + 0);
+            const int64_t m_first = mb * a15, m_last = MIN(mb * a15 + a15, a14);
+            const int64_t n_first = nb * a17, n_last = MIN(nb * a17 + a17, a16);
+            float *restrict a_chunks = (float *)((char *)scratch + 0);
             float *restrict b_panels = (float *)((char *)scratch + a8);
-            float *restrict sums = (float *)((char *)scratch + a16);
-            float *restrict turned = (float *)((char *)scratch + a17);
-            /* the row length of the sums: of all columns if k has several chunks */
-            const int64_t several = a11 > 512;
-            const int64_t width = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
-            const int64_t stride = several ? width + 16 : 64;
-            for (int64_t k_from = 0; k_from < a11; k_from += 512) {
-                const int64_t k_to = MIN(k_from + 512, a11);
-                for (int64_t n_left = n_first; n_left < n_last; n_left += a10) {
-                    const int64_t n_right = MIN(n_left + a10, n_last);
-                    {
-                        for (int64_t k = k_from; k < k_to; k++) {
-                            for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
-                                __builtin_prefetch(&x1[k * a6 + n_panel + a7]);
-                                if (n_right - n_panel >= GC_PANEL)
-                                    for (int64_t l = 0; l < GC_PANEL; l++) {
-                                        const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
+            float *restrict sums = (float *)((char *)scratch + a18);
+            float *restrict turned = (float *)((char *)scratch + a19);
+            /* a strip of columns goes through all of k: all of them, or fewer if packed rows of all chunks are kept */
+            const int64_t several = a13 > 512;
+            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a11);
+            const int64_t stride = several ? strip + 16 : 64;
+            for (int64_t n_strip = n_first; n_strip < n_last; n_strip += strip) {
+                for (int64_t k_from = 0; k_from < a13; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, a13);
+                    float *restrict a_panels = a_chunks + k_from / 512 * a12;
+                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a10) {
+                        const int64_t n_right = MIN(MIN(n_left + a10, n_strip + strip), n_last);
+                        {
+                            for (int64_t k = k_from; k < k_to; k++) {
+                                for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
+                                    __builtin_prefetch(&x1[k * a6 + n_panel + a7]);
+                                    if (n_right - n_panel >= GC_PANEL)
+                                        for (int64_t l = 0; l < GC_PANEL; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
-                                    }
-                                else if (n_right - n_panel == GC_LANES)
-                                    for (int64_t l = 0; l < GC_LANES; l++) {
-                                        const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
+                                        }
+                                    else if (n_right - n_panel == GC_LANES)
+                                        for (int64_t l = 0; l < GC_LANES; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
-                                    }
-                                else
-                                    for (int64_t l = 0; l < n_right - n_panel; l++) {
-                                        const int64_t n = n_panel + l;
-                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
+                                        }
+                                    else
+                                        for (int64_t l = 0; l < n_right - n_panel; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
-                                    }
+                                        }
+
+                                }
 
                             }
 
                         }
+                        for (int64_t m_from = m_first; m_from < m_last; m_from += a9) {
+                            const int64_t m_to = MIN(m_from + a9, m_last);
+                            if (n_left == n_first || m_last - m_first > a9) {
+                                /* whole squares are turned from where they lie */
+                                for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
+                                    for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
+                                        const int64_t m_end = MIN(m_part + 60, m_to);
+                                        const int64_t k_end = MIN(k_part + 64, k_to);
+                                        const float *square = turned;
+                                        int64_t along = 64;
+                                        if (k_end - k_part == along) {
+                                            square = &x0[k_part + m_part * a3];
+                                            along = a4;
+                                        } else {
+                                            for (int64_t m = m_part; m < m_end; m++) {
+                                                for (int64_t k = k_part; k < k_end; k++) {
+                                                    turned[(m - m_part) * 64 + k - k_part] = x0[k + m * a2];
 
-                    }
-                    for (int64_t m_from = m_first; m_from < m_last; m_from += a9) {
-                        const int64_t m_to = MIN(m_from + a9, m_last);
-                        if (n_left == n_first || m_last - m_first > a9) {
-                            /* whole squares are turned from where they lie */
-                            for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
-                                for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
-                                    const int64_t m_end = MIN(m_part + 60, m_to);
-                                    const int64_t k_end = MIN(k_part + 64, k_to);
-                                    const float *square = turned;
-                                    int64_t along = 64;
-                                    if (k_end - k_part == along) {
-                                        square = &x0[k_part + m_part * a3];
-                                        along = a4;
-                                    } else {
-                                        for (int64_t m = m_part; m < m_end; m++) {
-                                            for (int64_t k = k_part; k < k_end; k++) {
-                                                turned[(m - m_part) * 64 + k - k_part] = x0[k + m * a2];
+                                                }
 
                                             }
 
                                         }
+                                        gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
+                                                     a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
+                                    }
+                            }
+                            for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
+                                const int64_t n_to = MIN(n_from + 64, n_right);
+                                float *restrict dot0 = sums;
+                                if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
+                                gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
+                                         b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
+                                if (k_to < a13) continue;
+                                for (int64_t m = m_from; m < m_to; m++) {
+                                    #pragma GCC ivdep
+                                    for (int64_t n = n_from; n < n_to; n++) {
+                                        y0[m * a20 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
                                     }
-                                    gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
-                                                 a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
-                                }
-                        }
-                        for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
-                            const int64_t n_to = MIN(n_from + 64, n_right);
-                            float *restrict dot0 = sums;
-                            if (several) dot0 += (m_from - m_first) * stride + n_from - n_first;
-                            gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
-                                     b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
-                            if (k_to < a11) continue;
-                            for (int64_t m = m_from; m < m_to; m++) {
-                                #pragma GCC ivdep
-                                for (int64_t n = n_from; n < n_to; n++) {
-                                    y0[m * a18 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
                                 }
 
                             }
-
                         }
                     }
                 }
