@@ -210,7 +210,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_bef51226(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_7cdab280(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -264,12 +264,14 @@ int64_t contract_dot_maximum_bef51226(void *const *buf, const int64_t *arg, int6
                                 for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
                                     __builtin_prefetch(&x1[k * a6 + n_panel + a7]);
                                     if (n_right - n_panel >= GC_PANEL)
+                                        #pragma omp simd
                                         for (int64_t l = 0; l < GC_PANEL; l++) {
                                             const int64_t n = n_panel + l;
                                             b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
 
                                         }
                                     else if (n_right - n_panel == GC_LANES)
+                                        #pragma omp simd
                                         for (int64_t l = 0; l < GC_LANES; l++) {
                                             const int64_t n = n_panel + l;
                                             b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
