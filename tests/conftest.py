@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import tomllib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -152,6 +152,26 @@ def every_pass_is_verified():
     lower_unchecked, batch_unchecked = build.lower, build.batch
     build.lower, build.batch = lower, batch
     build.GRAPH_PASSES = tuple((name, verified(name, graph_pass)) for name, graph_pass in build.GRAPH_PASSES)
+
+
+# What these modules ask is what a function gives, of every dtype: hundreds of kernels each. They are compiled without
+# optimisation, in a fifth of the time. That its bits are the same with it is what test_differential.py asks.
+QUICKLY_COMPILED = ("test_api_activations", "test_api_linalg", "test_api_manipulation", "test_api_reductions",
+                    "test_api_sorting", "test_frontend_elementwise", "test_frontend_indexing")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quickly_compiled(request: pytest.FixtureRequest, backend: str) -> Iterator[None]:
+    if backend != "cpu" or request.module.__name__ not in QUICKLY_COMPILED:
+        yield
+        return
+    from together import Together
+
+    from graphc import driver
+
+    driver.backend_of("cpu")
+    with Together("-O0").chosen():
+        yield
 
 
 @pytest.fixture
