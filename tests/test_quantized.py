@@ -152,7 +152,14 @@ def test_operations_in_vectors(kernels):
     x = gc.asarray(rng.standard_normal((1, k)).astype(np.float32))
     half = gc.asarray(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 65504] * 5, np.float16))
     whole = ((a >> shift) * 3 - (a & b.astype(gc.int32))) ^ ((b | 5) & 127).astype(gc.int32)
-    for value in (-(whole.astype(gc.float32) - 0.5), half.astype(gc.float32) + b.astype(gc.float32)):
+    short = gc.asarray(rng.integers(-2**15, 2**15, (k, n)).astype(np.int16))
+    wide, finite = half.astype(gc.float32), gc.asarray(rng.standard_normal((k, n)).astype(np.float16))
+    gc.realize(finite, short)
+    scaled = b.astype(gc.float32) * wide + finite.astype(gc.float32)        # of exact products: one rounding
+    assert "gc_fma_vector(__builtin_convertvector(" in gc.plan(x @ scaled).kernels[0].source
+    rounded = finite.astype(gc.float32) + short.astype(gc.float32) * finite.astype(gc.float32)
+    assert "gc_fma_vector(__builtin_convertvector(" not in gc.plan(x @ rounded).kernels[0].source
+    for value in (-(whole.astype(gc.float32) - 0.5), wide + b.astype(gc.float32), scaled, rounded):
         result = x @ value
         assert "gc_lanes" in gc.plan(result).kernels[0].source
         gc.realize(result)

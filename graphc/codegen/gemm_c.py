@@ -22,6 +22,7 @@ AHEAD = 8                   # rows of b that are asked for before they are packe
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
+CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
 MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
@@ -323,11 +324,12 @@ class Nest:
         """The columns of a row of k: `before` is the same for all of them."""
         start, stop = self._within(self.span_of[columns.axis])
         *lets, store = columns.body
+        vector = self.lanes.expr(store.value)
         self.model.spell.helpers["gc_fma_float"] = None
-        return {"lane": columns.axis.name, "start": start, "stop": stop,
+        abreast = 2 if columns.axis.extent % CHAINED else "GC_CHAINS"
+        return {"lane": columns.axis.name, "abreast": abreast, "start": start, "stop": stop,
                 "part": f"parts[{self.at['n']} - n_first]", "factor": f"a_rows[{self.at['k']} - k_first]",
-                "vectors": self.statements(tuple(before)) + [self.lanes.let(let) for let in lets],
-                "vector": self.lanes.expr(store.value),
+                "vectors": self.statements(tuple(before)) + self.lanes.lets(lets), "vector": vector,
                 "scalars": self.statements((*before, *lets)), "scalar": self.model.spell.expr(store.value)}
 
     def _lanes(self, x: Loop, start: str, count: str) -> dict:

@@ -15,6 +15,10 @@ from graphc.ir.ops import ADD, AND, CAST, FENCE, MUL, NEG, OR, SHR, SUB, XOR
 
 _INTEGERS = (dt.int8, dt.uint8, dt.int16, dt.uint16, dt.int32)      # held in lanes of int32, by value
 _FLOATS = (dt.float16, dt.bfloat16, dt.float32)                     # held in lanes of float32
+# Binary digits that values have at most. Products with bfloat16 may overflow: they count as any float32.
+_DIGITS = {dt.int8: 8, dt.uint8: 8, dt.int16: 16, dt.uint16: 16, dt.int32: 32, dt.float16: 11, dt.bfloat16: 24,
+           dt.float32: 24}
+FLOAT_DIGITS = 24
 _SYMBOLS = {ADD: "+", SUB: "-", MUL: "*", AND: "&", OR: "|", XOR: "^"}
 
 
@@ -23,12 +27,13 @@ class Lanes:
 
     def __init__(self, spell, axis: Axis):
         self.spell, self.axis = spell, axis
-        self.vectors: set[str] = set()      # names of values that are vectors
+        self.vectors: dict[str, Node] = {}  # names of values that are vectors
+        self.used: set[str] = set()         # and those of them that were read
 
     def spellable(self, lets: list[Let], value: Node) -> bool:
         """Whether the loop can be spelled in vectors. `lets` are then its names."""
         for let in lets:
-            self.vectors.add(let.name)
+            self.vectors[let.name] = let.value
             if not self._known(let.value):
                 return False
         return self._known(value)
@@ -63,15 +68,21 @@ class Lanes:
 
     # ------------------------------------------------------------------------------------------------ spelling
 
-    def let(self, let: Let) -> dict:
-        return {"kind": "let", "name": let.name, "value": self.expr(let.value),
-                "type": "gc_vector" if let.value.dtype in _FLOATS else "gc_integers"}
+    def lets(self, lets: list[Let]) -> list[dict]:
+        """Those that what was spelled before reads."""
+        out: list[dict] = []
+        for let in reversed(lets):
+            if let.name in self.used:
+                out.insert(0, {"kind": "let", "name": let.name, "value": self.expr(let.value),
+                               "type": "gc_vector" if let.value.dtype in _FLOATS else "gc_integers"})
+        return out
 
     def expr(self, node: Node) -> str:
         if not self._varies(node):
             return self._same(node)
         op = node.op
         if op is VALUE:
+            self.used.add(node.attrs[0])
             return node.attrs[0]
         if op is LOAD:
             number, index = node.attrs
@@ -89,10 +100,37 @@ class Lanes:
             return f"(-{self.expr(node.srcs[0])})"
         if op is FENCE:
             return self.expr(node.srcs[0])
+        if op is ADD and (fused := self._fused(node)):
+            return fused
         left, right = (self.expr(s) for s in node.srcs)
         if node.dtype is dt.int32 and op in (ADD, SUB, MUL):
             return f"(gc_integers)((gc_naturals){left} {_SYMBOLS[op]} (gc_naturals){right})"
         return f"({left} {_SYMBOLS[op]} {right})"
+
+    def _fused(self, node: Node) -> str | None:
+        """A sum with a product in one rounding, if the product is exact: a narrow integer times a half for example."""
+        for product, other in (node.srcs, node.srcs[::-1]):
+            product = self.vectors.get(product.attrs[0], product) if product.op is VALUE else product
+            if node.dtype is dt.float32 and product.op is MUL and sum(map(self._digits, product.srcs)) <= FLOAT_DIGITS:
+                a, b = (self.expr(s) for s in product.srcs)
+                return f"gc_fma_vector({a}, {b}, {self.expr(other)})"
+        return None
+
+    def _digits(self, node: Node) -> int:
+        """In how many binary digits the values of an expression are exact, as far as its types tell."""
+        if node.op is VALUE and node.attrs[0] in self.vectors:
+            return self._digits(self.vectors[node.attrs[0]])
+        if node.op in (CAST, FENCE, SHR):
+            return min(self._digits(node.srcs[0]), _DIGITS[node.dtype])
+        if node.op is AND:      # of what is not negative
+            return min([self._digits(s) for s in node.srcs if self._is_natural(s)], default=_DIGITS[node.dtype])
+        return _DIGITS[node.dtype]
+
+    def _is_natural(self, node: Node) -> bool:
+        if node.op is VALUE and node.attrs[0] in self.vectors:
+            return self._is_natural(self.vectors[node.attrs[0]])
+        return node.dtype in (dt.uint8, dt.uint16) or (node.op in (CAST, FENCE, SHR) and node.dtype in _INTEGERS
+                                                      and self._is_natural(node.srcs[0]))
 
     def _same(self, node: Node) -> str:
         """One value in all lanes."""
