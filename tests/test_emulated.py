@@ -128,6 +128,8 @@ EXACT = {
     "variance": lambda x: gc.var(x, axis=0),
     "product": lambda x: x @ gc.transpose(x),
     "product of a row": lambda x: x[0] @ gc.transpose(x),
+    "products of few rows": lambda x: gc.relu(x[:3] @ gc.reshape(x, (1100, 21)) + x[0, :21]),
+    "products of few rows, along rows": lambda x: x[:9].astype(gc.float16) @ gc.transpose(x.astype(gc.float16)),
     "stacks of products": lambda x: gc.reshape(x[:20, :990], (4, 5, 990)) @ gc.reshape(x[:20, :990], (4, 990, 5)),
     "halves": lambda x: x.astype(gc.float16) @ gc.transpose(x.astype(gc.float16)),
     "factors and what follows": lambda x: gc.relu(abs(x[:, :333]) @ (gc.reshape(x, (1100, 21))[:333] * 2) + x[0, :21]),

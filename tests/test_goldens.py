@@ -81,6 +81,7 @@ PROGRAMS: dict[str, Callable] = {
     "nearest": lambda: gc.argmin(distances(), axis=1),
     "adam": adam,
     "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
+    "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 50),
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),
                                                          is_causal=True),
     "running_sum": lambda: gc.cumulative_sum(leaf(40, 50), axis=0),

@@ -59,6 +59,8 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "scatter": scattered,
     "cross entropy": lambda: gc.cross_entropy(leaf(6, 30), gc.asarray(np.arange(6))),
     "product": lambda: gc.relu(leaf(5, 9) @ leaf(9, 60) + leaf(60)),
+    "product of one row": lambda: leaf(1, 20) @ leaf(20, 9),
+    "product of few rows, along rows": lambda: leaf(2, 20) @ leaf(9, 20).T,
     "stacks of products": lambda: leaf(2, 9, 3, dtype="int32") @ leaf(2, 3, 4, dtype="int32"),
     "small product": lambda: leaf(3, 5) @ leaf(5, 4),
     "attention": lambda: gc.scaled_dot_product_attention(leaf(1, 3, 4), leaf(1, 5, 4), leaf(1, 5, 4), is_causal=True),

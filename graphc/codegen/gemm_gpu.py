@@ -26,18 +26,18 @@ def gemm(model, s: Template) -> dict:
     operands = {o.name: o for o in s.operands}
     return {"kind": "gemm", "type": register, "result": s.result, "chunk": CHUNK, "depth": DEPTH, "side": SIDE,
             "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
-            "several": k.size > CHUNK, "m": _block(model, m), "n": _block(model, n),
+            "several": k.size > CHUNK, "m": block_of(model, m), "n": block_of(model, n),
             "fma": model.spell.helper(f"gc_fma_{register}"),
-            "a": _fetched(model, s, operands["a"], "m"), "b": _fetched(model, s, operands["b"], "n"),
-            "epilogue": _epilogue(model, s)}
+            "a": fetched(model, s, operands["a"], "m"), "b": fetched(model, s, operands["b"], "n"),
+            "epilogue": epilogue(model, s)}
 
 
-def _block(model, span: Span) -> dict:
+def block_of(model, span: Span) -> dict:
     return {"block": span.block.name, "length": span.length,
             "extent": " * ".join(model.spell.extent(a) for a in span.axes)}
 
 
-def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
+def fetched(model, s: Template, operand: Operand, outer: str) -> dict:
     """One element of an operand at (`outer`_at, k_at). `along_k`: neighbours in memory are neighbours in k."""
     loop = operand.body
     inner = None
@@ -50,7 +50,7 @@ def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
             "body": flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}
 
 
-def _epilogue(model, s: Template) -> list[dict]:
+def epilogue(model, s: Template) -> list[dict]:
     return flat(model, s.walked(), s.epilogue, {"m": "m_at", "n": "n_at"}, None)
 
 

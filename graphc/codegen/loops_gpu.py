@@ -15,6 +15,7 @@ from msgspec import Struct
 from graphc.codegen import Rendered
 from graphc.codegen.attention_gpu import attention
 from graphc.codegen.gemm_gpu import gemm
+from graphc.codegen.gemv_gpu import gemv
 from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
@@ -29,7 +30,7 @@ from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
-TEMPLATES = {"gemm": gemm, "attention": attention}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

@@ -32,6 +32,7 @@ from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST, OTHER
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import Target
+from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
@@ -45,6 +46,7 @@ PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packi
 FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
+MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
 MANY_BLOCKS = 128           # that keep a large device busy
 SMALL = 1 << 20             # multiply-adds that a chunk should have,
 SMALL_STRIPE = 1 << 16      # and one of a product with few rows, which waits for memory
@@ -223,7 +225,10 @@ class Contraction:
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
         streams = self.spaces["bn"] == (innermost_axis(b.body),)     # rows of b lie in one piece
-        if self.schedule.target.group:
+        target = self.schedule.target
+        if target.group and m <= FEW_ROWS and "gemv" in target.templates:
+            name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
+        elif target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
         elif m <= FEW_ROWS:
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams)
@@ -309,6 +314,17 @@ def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
     """The rows and columns of a group's block: more rows where that still leaves work for all groups."""
     large = stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) >= MANY_BLOCKS
     return (LARGE_BLOCK if large else SMALL_BLOCK), SMALL_BLOCK
+
+
+def _strip_of_group(m: int, k: int, group: int) -> tuple[int, int]:
+    """The rows and columns of a group's part of a product with few rows: the items of a column share its chunks of k."""
+    chunks = -(-k // CHUNKS["chain"])
+    return _power(m), group // min(_power(chunks), MOST_SLICES)
+
+
+def _power(n: int) -> int:
+    """The power of two that is n or next above."""
+    return 1 << (n - 1).bit_length()
 
 
 def _columns(n: int, stacks: int, work: int, streams: bool) -> int:

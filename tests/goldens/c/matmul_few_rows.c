@@ -1,0 +1,170 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PANEL (2 * GC_LANES)
+#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
+{
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
+static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, const int count,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    float *restrict parts, int64_t stride, int start)
+{
+    gc_vector x[2][8], c[2];
+#pragma GCC unroll 2
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) x[r][k] = a[r * a_stride + k] - (gc_vector){0};
+    int64_t n = 0;
+    for (; n + GC_LANES <= columns; n += GC_LANES) {
+#pragma GCC unroll 2
+        for (int r = 0; r < rows; r++) c[r] = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n);
+#pragma GCC unroll 8
+        for (int k = 0; k < count; k++) {
+            gc_vector y = *(const gc_loose *)(b + k * b_stride + n);
+            GC_KEEP(y);
+#pragma GCC unroll 2
+            for (int r = 0; r < rows; r++) c[r] = gc_fma_vector(x[r][k], y, c[r]);
+        }
+#pragma GCC unroll 2
+        for (int r = 0; r < rows; r++) *(gc_vector *)(parts + r * stride + n) = c[r];
+    }
+    if (n == columns) return;
+    for (int r = 0; r < rows; r++) {
+        gc_vector last = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n), y = {0};
+        for (int k = 0; k < count; k++) {
+            for (int l = 0; l < columns - n; l++) y[l] = b[k * b_stride + n + l];
+            last = gc_fma_vector(a[r * a_stride + k] - (gc_vector){0}, y, last);
+        }
+        *(gc_vector *)(parts + r * stride + n) = last;
+    }
+}
+
+static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
+    int64_t stride, int start)
+{
+    if (count < 8) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t k = 0; k < count; k++)
+                gc_sweep_some(1, 1, a + r * a_stride + k, a_stride, b + k * b_stride, b_stride, columns,
+                              parts + r * stride, stride, start && !k);
+        return;
+    }
+    const int64_t strip = rows > 2 ? 512 : columns;
+    for (int64_t n = 0; n < columns; n += strip)
+        for (int64_t r = 0; r < rows; r += 2)
+            for (int64_t k = 0; k < 8; k += 4) {
+                const float *x = a + r * a_stride + k, *y = b + k * b_stride + n;
+                float *to = parts + r * stride + n;
+                const int64_t some = MIN(columns - n, strip);
+                const int first = start && !k;
+                if (r + 1 < rows) gc_sweep_some(2, 4, x, a_stride, y, b_stride, some, to, stride, first);
+                else gc_sweep_some(1, 4, x, a_stride, y, b_stride, some, to, stride, first);
+            }
+}
+
+int64_t contract_dot_ecbb8bf7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    float *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
+    const int64_t stop = MIN(end * 1, a1 * a0);
+    for (int64_t at = begin * 1; at < stop; at++) {
+        const int64_t mb = at % a0;
+        const int64_t nb = at / a0;
+        /* dot0[m, n] = sum over k of a * b, for few m */
+        {
+            const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
+            const int64_t n_first = nb * a11, n_last = MIN(nb * a11 + a11, a10);
+            float *restrict a_rows = (float *)((char *)scratch + 0);
+            float *restrict parts = (float *)((char *)scratch + a12);
+            float *restrict dot0 = (float *)((char *)scratch + a13);
+            float *restrict turned = (float *)((char *)scratch + a14);
+            const int64_t m_from = m_first, m_to = m_last;
+            const int64_t stride = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
+            for (int64_t k_first = 0; k_first < a7; k_first += 4096) {
+                const int64_t k_last = MIN(k_first + 4096, a7);
+                {
+                    const int64_t k_from = k_first, k_to = k_last;
+                    {
+                        for (int64_t m = m_from; m < m_to; m++) {
+                            for (int64_t k = k_from; k < k_to; k++) {
+                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
+
+                            }
+
+                        }
+
+                    }
+                }
+                for (int64_t k_from = k_first; k_from < k_last; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, k_last);
+                    for (int64_t k_part = k_from; k_part < k_to; k_part += 8) {
+                        const int64_t k_end = MIN(k_part + 8, k_to);
+                        gc_sweep(m_last - m_first, a_rows + k_part - k_first, a2, &x1[k_part * a5 + n_first],
+                                 a6, n_last - n_first, k_end - k_part, parts, stride, k_part == k_from);
+                    }
+                    for (int64_t l = 0; l < (m_last - m_first) * stride; l++)
+                        dot0[l] = k_from ? dot0[l] + parts[l] : parts[l];
+                }
+            }
+            const int64_t n_from = n_first, n_to = n_last;
+            for (int64_t m = m_from; m < m_to; m++) {
+                #pragma GCC ivdep
+                for (int64_t n = n_from; n < n_to; n++) {
+                    y0[m * a15 + n] = dot0[(m - m_from) * stride + n - n_from];
+
+                }
+
+            }
+
+        }
+
+    }
+    return 0;
+}
