@@ -1,8 +1,8 @@
 """Products of few rows for groups of work items: the model of a gemv Template for codegen_templates/gpu/gemv.j2.
 
-Such a product waits for b, which is read once. So that there is enough to wait for at a time, the items of a group share
-the sum over k of a column: an item takes every so-manieth chunk of k, of which it makes one chain, as docs/numerics.md
-has it; then the chunks' sums are added in their order.
+Such a product waits for b, which is read once. So that there is enough to wait for at a time, the items of a group
+share the sum over k of a column: an item takes every so-manieth chunk of k, of which it makes one chain, as
+docs/numerics.md has it; then the chunks' sums are added in their order.
 """
 from __future__ import annotations
 
