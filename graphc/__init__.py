@@ -249,6 +249,8 @@ _LAZY = {
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
+    **dict.fromkeys("convolve corrcoef correlate digitize geomspace gradient interp logspace nan_to_num".split(),
+                    "graphc.api.samples"),
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),

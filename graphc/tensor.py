@@ -83,9 +83,19 @@ class Tensor:
 
     node: Node
 
-    # NumPy must not take `array + tensor` apart element by element: it leaves the operation to Tensor.__radd__.
     __array_priority__ = 1000
-    __array_ufunc__ = None
+
+    def __array_ufunc__(self, ufunc, method: str, *inputs, out=None, **options):
+        """NumPy's elementwise functions of tensors are graphc's: np.exp(t) and array + t are recorded. An array that
+        NumPy writes into, as in `array += t`, gets the values."""
+        if out is not None and all(isinstance(array, np.ndarray) for array in out):
+            return getattr(ufunc, method)(*(np.asarray(x) for x in inputs), out=out, **options)
+        function = getattr(self.__array_namespace__(), ufunc.__name__, None)
+        if function is None or method != "__call__" or out is not None or options:
+            name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+            raise DTypeError(f"{name}{' with ' + ', '.join(options) if options else ''} does not take tensors", op=name,
+                             fix="use a function of graphc's, or give it np.asarray(t)")
+        return function(*inputs)
 
     def __init__(self, obj, dtype=None, device=None, copy=None, requires_grad=False):
         from graphc.api.creation import asarray
@@ -126,6 +136,9 @@ class Tensor:
             from graphc import driver
             return driver.default_device()
         return self.node.device
+
+    def __contains__(self, value) -> bool:
+        return bool((self == value).any())
 
     def __len__(self) -> int:
         if not self.node.shape:

@@ -184,3 +184,47 @@ def test_take_along_no_axis_takes_a_vector():
 def test_frequencies_by_position():
     check(gc.fft.fftfreq(5, 0.5), np.fft.fftfreq(5, 0.5))
     check(gc.fft.rfftfreq(6, 0.5), np.fft.rfftfreq(6, 0.5))
+
+
+def test_functions_of_numpy_are_recorded():
+    x = np.linspace(-2, 2, 6, dtype=np.float32)
+    t = gc.asarray(x)
+    for name in "exp tanh sqrt absolute negative square floor isnan sign arctan logical_not".split():
+        function = getattr(np, name)
+        with np.errstate(invalid="ignore"):
+            found, want = function(t), function(x)
+        assert isinstance(found, gc.Tensor) and found.node.value is None
+        check(found, want)
+    for name in "add multiply true_divide maximum arctan2 less equal hypot fmod".split():
+        function = getattr(np, name)
+        for found, want in [(function(t, x + 3), function(x, x + 3)), (function(x + 3, t), function(x + 3, x)),
+                            (function(t, 2), function(x, 2))]:  # fmt: skip
+            assert isinstance(found, gc.Tensor)
+            check(found, want)
+    check(np.float32(2) * t, np.float32(2) * x)
+    check(np.float64(2) * t, np.float64(2) * x)
+    check(x @ t, x @ x)
+
+
+def test_an_array_that_numpy_writes_into_stays_one():
+    x = np.ones(3)
+    kept = x
+    x += gc.asarray([1.0, 2.0, 3.0])
+    assert x is kept and x.tolist() == [2.0, 3.0, 4.0]
+    assert np.add(gc.ones(3), 1.0, out=kept) is kept and kept.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda t: np.add.reduce(t), r"np\.add\.reduce"), (lambda t: np.spacing(t), r"np\.spacing"),
+    (lambda t: np.exp(t, where=[True, False, True]), r"np\.exp with where"),
+    (lambda t: np.add(t, 1.0, out=t), r"np\.add"),
+])  # fmt: skip
+def test_what_numpy_asks_beyond_that_is_refused(call, name):
+    with pytest.raises(TypeError, match=name):
+        call(gc.ones(3))
+
+
+def test_membership_and_rounding():
+    t = gc.asarray([[1.25, 2.0], [3.5, -4.75]])
+    assert 2.0 in t and 7.0 not in t
+    assert round(t, 1).tolist() == [[1.2, 2.0], [3.5, -4.8]] and round(t).tolist() == [[1.0, 2.0], [4.0, -5.0]]

@@ -110,6 +110,7 @@ def _install_operators() -> None:
         _attach(f"__{name}__", _operator(function))
     for name, function in UNARY.items():
         setattr(Tensor, f"__{name}__", function)
+    _attach("__round__", lambda self, digits=None: el.round(self, digits or 0))
     # divmod is no primitive and has no in-place form.
     _attach("__divmod__", _operator(divmod))
     _attach("__rdivmod__", _reflected(divmod))

@@ -317,7 +317,7 @@ def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
 
 
 def _strip_of_group(m: int, k: int, group: int) -> tuple[int, int]:
-    """The rows and columns of a group's part of a product with few rows: the items of a column share its chunks of k."""
+    """The rows and columns of a group in a product with few rows: the items of a column share its chunks of k."""
     chunks = -(-k // CHUNKS["chain"])
     return _power(m), group // min(_power(chunks), MOST_SLICES)
 

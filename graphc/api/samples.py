@@ -1,0 +1,209 @@
+"""Functions of NumPy's, beyond the Array API, for samples of a signal or of a function: as composites of others."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphc.api.creation import linspace
+from graphc.api.diagonals import diagonal
+from graphc.api.elementwise import abs, clip, conj, equal, floor, isnan, pow, sign, sqrt, where
+from graphc.api.indexing import take
+from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, sliding_window_view
+from graphc.api.products import matmul
+from graphc.api.record import as_tensor, cast, normalize_axes
+from graphc.api.reductions import _floating, cov
+from graphc.api.sorting import searchsorted
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import dtype as dt
+
+
+def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None):
+    """x with numbers in place of NaN and the infinities; by default 0 and the largest finite numbers of the dtype.
+
+    >>> import graphc as gc
+    >>> gc.nan_to_num(gc.asarray([float("nan"), 1.0, float("inf")]), posinf=9.0).tolist()
+    [0.0, 1.0, 9.0]
+    """
+    x = as_tensor(x, None, "nan_to_num")
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{x.dtype} is not supported", op="nan_to_num", fix="replace in the real and imaginary parts")
+    if x.dtype.kind != "f":
+        return cast(x, x.dtype)
+    limits = dt.finfo(x.dtype)
+    x = where(isnan(x), nan, x)
+    x = where(equal(x, math.inf), float(limits.max) if posinf is None else posinf, x)
+    return where(equal(x, -math.inf), float(limits.min) if neginf is None else neginf, x)
+
+
+def logspace(start, stop, /, num: int = 50, *, endpoint: bool = True, base: float = 10.0, dtype=None):
+    """num powers of `base`, whose exponents go in equal steps from start to stop.
+
+    >>> import graphc as gc
+    >>> gc.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    powers = pow(float(base), linspace(start, stop, num, dtype=dt.float64, endpoint=endpoint))
+    return _as_asked(powers, dtype)
+
+
+def geomspace(start: float, stop: float, /, num: int = 50, *, endpoint: bool = True, dtype=None):
+    """num numbers with one ratio between neighbours, from start to stop: real numbers of one sign.
+
+    >>> import graphc as gc
+    >>> gc.geomspace(1, 8, 4).tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    start, stop = float(start), float(stop)
+    if start * stop <= 0:
+        raise ShapeError(f"there is no ratio from {start} to {stop}: both must have one sign, and none may be 0",
+                         op="geomspace")
+    found = logspace(math.log10(math.fabs(start)), math.log10(math.fabs(stop)), num, endpoint=endpoint,
+                     dtype=dt.float64)
+    found = math.copysign(1.0, start) * found
+    ends = [[start]] if num > 0 else []
+    if num > 1:
+        ends += [found[1:-1], [stop]] if endpoint else [found[1:]]
+    return _as_asked(concat([cast(as_tensor(part), dt.float64) for part in ends]) if ends else found, dtype)
+
+
+def _as_asked(x, dtype):
+    dtype = dt.default_float() if dtype is None else dt.as_dtype(dtype)
+    return cast(floor(x) if dtype.kind in "iu" else x, dtype)
+
+
+def gradient(f, /, *spacing, axis=None):
+    """Derivatives of samples: central differences of second order, one-sided ones at both ends; a tensor for each axis
+    (one alone as it is).
+
+    spacing: for all axes or for each one, the distance of samples, or their coordinates, a rising vector. Integers are
+    taken in the default float. Central differences over unequal distances: Fornberg, "Generation of finite difference
+    formulas on arbitrarily spaced grids" (1988).
+
+    >>> import graphc as gc
+    >>> gc.gradient(gc.asarray([1.0, 2.0, 4.0, 7.0])).tolist()
+    [1.0, 1.5, 2.5, 3.0]
+    """
+    f = _floating(f, "gradient")
+    axes = normalize_axes(axis, f.ndim, "gradient")
+    steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
+    if len(steps) != len(axes):
+        raise ShapeError(f"{len(steps)} distances for {len(axes)} axes", op="gradient", fix="give one, or one an axis")
+    found = [moveaxis(_slopes(moveaxis(f, a, -1), step), -1, a) for a, step in zip(axes, steps, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slopes(f, step):
+    n = f.shape[-1]
+    if n < 2:
+        raise ShapeError(f"an axis of length {n} has no slope", op="gradient", fix="give at least 2 samples")
+    first, last = f[..., 1:2] - f[..., :1], f[..., -1:] - f[..., -2:-1]
+    if np.ndim(step) == 0:
+        return concat([first / step, (f[..., 2:] - f[..., :-2]) / (2.0 * step), last / step], axis=-1)
+    at = cast(as_tensor(step), f.dtype)
+    if at.shape != (n,):
+        raise ShapeError(f"coordinates of shape {at.shape} for {n} samples", op="gradient")
+    widths = at[1:] - at[:-1]
+    before, after = widths[:-1], widths[1:]
+    left, right = -after / (before * (before + after)), before / (after * (before + after))
+    inner = left * f[..., :-2] + (after - before) / (before * after) * f[..., 1:-1] + right * f[..., 2:]
+    return concat([first / widths[:1], inner, last / widths[-1:]], axis=-1)
+
+
+def interp(x, xp, fp, /, left=None, right=None):
+    """The piecewise linear function through the points (xp, fp), at x. left, right: its values below and above all of
+    xp; by default those at the ends.
+
+    xp: a rising vector. Integers are taken in the default float.
+
+    >>> import graphc as gc
+    >>> gc.interp([1.5, 9.0], [1.0, 2.0, 3.0], [10.0, 20.0, 0.0]).tolist()
+    [15.0, 0.0]
+    """
+    x, xp, fp = (_floating(as_tensor(a), "interp") for a in (x, xp, fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ShapeError(f"the points have shapes {xp.shape} and {fp.shape}", op="interp", fix="give two vectors of "
+                         "one length, which is not 0")
+    common = dt.promote(x.dtype, xp.dtype)
+    x, xp = cast(x, common), cast(xp, common)
+    below, above = (fp[0] if left is None else left), (fp[-1] if right is None else right)
+    if xp.size == 1:
+        return where(x < xp[0], below, where(x > xp[0], above, fp[0]))
+    k = clip(searchsorted(xp, x, side="right") - 1, 0, xp.size - 2)
+    x0, f0, x1, f1 = take(xp, k), take(fp, k), take(xp, k + 1), take(fp, k + 1)
+    inside = where(equal(x, x1), f1, (f1 - f0) / (x1 - x0) * (x - x0) + f0)
+    return where(x < xp[0], below, where(x > xp[-1], above, inside))
+
+
+def convolve(a, v, /, mode: str = "full"):
+    """The discrete convolution of two vectors, sum over k of a[n - k] v[k].
+
+    mode: "full" (every overlap, len(a) + len(v) - 1), "same" (the longer length, centred), or "valid" (whole overlaps
+    only). For images and channels see conv1d to conv3d; for very long vectors multiply in gc.fft.
+
+    >>> import graphc as gc
+    >>> gc.convolve([1, 2, 3], [0, 1, 10]).tolist()
+    [0, 1, 12, 23, 30]
+    """
+    a, v = as_tensor(a), as_tensor(v)
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise ShapeError(f"shapes {a.shape} and {v.shape} are not two vectors with elements", op="convolve")
+    if mode not in ("full", "same", "valid"):
+        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", op="convolve")
+    if v.size > a.size:
+        a, v = v, a
+    n = v.size
+    before, after = {"full": (n - 1, n - 1), "same": (n // 2, n - 1 - n // 2), "valid": (0, 0)}[mode]
+    return matmul(sliding_window_view(pad(a, ((before, after),)), n), flip(v))
+
+
+def correlate(a, v, /, mode: str = "valid"):
+    """The cross-correlation of two vectors, sum over n of a[n + k] conj(v[n]); modes as for `convolve`.
+
+    >>> import graphc as gc
+    >>> gc.correlate([1, 2, 3], [0, 1]).tolist()
+    [2, 3]
+    """
+    a, v = as_tensor(a), conj(as_tensor(v))
+    if v.ndim == 1 and a.ndim == 1 and v.size > a.size:
+        return flip(convolve(flip(a), v, mode))
+    return convolve(a, flip(v), mode)
+
+
+def corrcoef(x, /):
+    """Pearson's correlation coefficients of variables in rows, observations in columns; of one variable a 0-d tensor.
+
+    >>> import graphc as gc
+    >>> gc.corrcoef(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    found = cov(x)
+    if found.ndim == 0:
+        return found / found
+    deviations = sqrt(abs(diagonal(found)))
+    found = found / expand_dims(deviations, -1) / deviations
+    if found.dtype.kind == "c":
+        return found
+    return where(abs(found) > 1.0, sign(found), found)
+
+
+def digitize(x, bins, /, right: bool = False):
+    """The number of the bin of each element, as int64: i where bins[i-1] <= x < bins[i] (right: < and <=), with 0 below
+    all edges.
+
+    bins: a rising or a falling vector, which is realized.
+
+    >>> import graphc as gc
+    >>> gc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
+    [1, 4, 3]
+    """
+    edges = np.asarray(bins)
+    if edges.ndim != 1:
+        raise ShapeError(f"the edges must be a vector, not of shape {edges.shape}", op="digitize")
+    steps = edges[1:] >= edges[:-1]
+    side = "left" if right else "right"
+    if steps.all():
+        return searchsorted(as_tensor(bins), x, side=side)
+    if (edges[1:] <= edges[:-1]).all():
+        return edges.size - searchsorted(flip(as_tensor(bins)), x, side=side)
+    raise ShapeError("the edges neither rise nor fall", op="digitize", fix="sort them: gc.sort(bins)")

@@ -1,0 +1,93 @@
+"""NumPy's functions for samples of signals and functions, beyond the Array API, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from api_compare import check, raises
+
+import graphc as gc
+
+RNG = np.random.default_rng(5)
+
+
+def test_nan_to_num():
+    x = np.array([[np.nan, np.inf, -np.inf], [0.0, -0.0, 2.5]], np.float32)
+    check(gc.nan_to_num(x), np.nan_to_num(x), exact=True)
+    check(gc.nan_to_num(x, nan=7.0, posinf=1.5, neginf=-2.5), np.nan_to_num(x, nan=7.0, posinf=1.5, neginf=-2.5))
+    check(gc.nan_to_num(np.arange(3)), np.arange(3))
+    raises(TypeError, "complex64", gc.nan_to_num, gc.asarray([1j], dtype=gc.complex64))
+
+
+@pytest.mark.parametrize("num", [0, 1, 2, 7])
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_spaces(num, endpoint):
+    check(gc.logspace(-1, 2.5, num, endpoint=endpoint), np.logspace(-1, 2.5, num, endpoint=endpoint))
+    check(gc.logspace(0, 5, num, base=2.0, dtype="int32"), np.logspace(0, 5, num, base=2.0, dtype="int32"))
+    check(gc.geomspace(1.5, 100, num, endpoint=endpoint), np.geomspace(1.5, 100, num, endpoint=endpoint))
+    check(gc.geomspace(-1, -1000, num, dtype="float32"), np.geomspace(-1, -1000, num, dtype="float32"))
+
+
+def test_a_geometric_space_has_ends_of_one_sign():
+    raises(ValueError, "one sign", gc.geomspace, -1, 5)
+    raises(ValueError, "0.0", gc.geomspace, 0, 5)
+
+
+@pytest.mark.parametrize("shape", [(2,), (3,), (17,), (4, 5)])
+def test_gradient(shape):
+    f = RNG.normal(size=shape)
+    at = np.cumsum(RNG.uniform(0.5, 2.0, shape[-1]))
+    found, expected = gc.gradient(f), np.gradient(f)
+    for a, b in zip(found, expected, strict=True) if len(shape) > 1 else [(found, expected)]:
+        check(a, b)
+    check(gc.gradient(f, 0.25, axis=-1), np.gradient(f, 0.25, axis=-1))
+    check(gc.gradient(f, at, axis=-1), np.gradient(f, at, axis=-1))
+    check(gc.gradient(f.astype(np.float32), axis=0), np.gradient(f.astype(np.float32), axis=0))
+
+
+def test_gradient_refuses():
+    raises(ValueError, "length 1", gc.gradient, gc.ones(1))
+    raises(ValueError, "3 distances for 2 axes", gc.gradient, gc.ones((2, 2)), 1.0, 2.0, 3.0)
+    raises(ValueError, "coordinates", gc.gradient, gc.ones(4), gc.ones(3))
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+@pytest.mark.parametrize("sides", [{}, {"left": -1.0, "right": 5.5}])
+def test_interp(size, sides):
+    xp, fp = np.cumsum(RNG.uniform(0.1, 1.0, size)), RNG.normal(size=size)
+    x = np.concatenate([RNG.uniform(-1, size, 40), xp, [np.nan, np.inf, -np.inf]]).reshape(-1, 1)
+    check(gc.interp(x, xp, fp, **sides), np.interp(x, xp, fp, **sides))
+
+
+def test_interp_refuses():
+    raises(ValueError, "two vectors", gc.interp, gc.ones(2), gc.ones(3), gc.ones(2))
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("sizes", [(7, 3), (3, 7), (8, 4), (5, 5), (1, 1), (1, 4)])
+def test_convolve_and_correlate(mode, sizes):
+    a, v = (RNG.normal(size=n) for n in sizes)
+    check(gc.convolve(a, v, mode), np.convolve(a, v, mode))
+    check(gc.correlate(a, v, mode), np.correlate(a, v, mode))
+
+
+def test_convolve_whole_and_complex_numbers():
+    a, v = RNG.integers(-9, 9, 6), RNG.normal(size=4) + 1j
+    check(gc.convolve(a, [1, 2]), np.convolve(a, [1, 2]), exact=True)
+    check(gc.correlate(a, v, "full"), np.correlate(a, v, "full"))
+    check(gc.convolve(v, v), np.convolve(v, v))
+    raises(ValueError, "'full', 'same' or 'valid'", gc.convolve, gc.ones(3), gc.ones(2), "whole")
+    raises(ValueError, "two vectors", gc.convolve, gc.ones((3, 1)), gc.ones(2))
+
+
+def test_corrcoef():
+    for x in (RNG.normal(size=(3, 20)), RNG.normal(size=8), RNG.normal(size=(2, 9)) + 1j * RNG.normal(size=(2, 9))):
+        check(gc.corrcoef(x), np.corrcoef(x))
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_digitize(right):
+    x = np.array([[0.2, 6.4, 3.0], [1.0, 2.5, -4.0]])
+    for bins in ([0.0, 1.0, 2.5, 4.0], [4.0, 2.5, 1.0, 0.0], [1.0], [1.0, 1.0, 3.0]):
+        check(gc.digitize(x, bins, right), np.digitize(x, bins, right), exact=True)
+    raises(ValueError, "neither rise nor fall", gc.digitize, x, [1.0, 3.0, 2.0])
