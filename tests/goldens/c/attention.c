@@ -87,6 +87,7 @@ static inline __attribute__((always_inline)) void gc_score_tile(const int vector
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
     for (int64_t c = 0; c < depth; c++) {
         gc_vector x[3];
 #pragma GCC unroll 3
@@ -158,6 +159,7 @@ static inline __attribute__((always_inline)) void gc_weighted_tile(const int vec
     for (int r = 0; r < columns; r++)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
     for (int64_t n = 0; n < count; n++) {
         const float *value = v_row[n] + from;
         gc_vector x[3];
@@ -194,7 +196,7 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 
-int64_t contract_attention_3a19b3bd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_a5492fa9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
