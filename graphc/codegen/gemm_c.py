@@ -115,7 +115,7 @@ def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
         "n", "n_left", "n_right", "GC_PANEL")
     walked = s.walked(operand)
     turn = innermost(operand.body).axis in walked["k"].axes
-    shared = windows(s, operand) if operand.name == "b" and not turn else None
+    shared = windows(s, operand) if operand.name == "b" else None
     if shared:
         return {"turn": False, "windows": slab(model, s, operand, shared, columns, lambda elements: model.spell.arg(
             model.take_scratch(elements * s.dtype.itemsize)))}

@@ -63,6 +63,8 @@ def windows(s: Template, operand: Operand) -> Windows | None:
     walked = s.walked(operand)
     columns, sums = walked["n"].axes, list(walked["k"].axes)
     indices = _indices(operand.body)
+    if innermost(operand.body).axis not in (columns[-1], sums[-1]):
+        return None
     if any(data_exprs(index) for index in indices):
         return None
     found = []
@@ -72,7 +74,9 @@ def windows(s: Template, operand: Operand) -> Windows | None:
         if pair:
             sums.pop()
     column, row = found
-    return None if column.k is row.k is None else Windows(row, column, columns[:-2], tuple(sums))
+    if column.k is None and (row.k is None or innermost(operand.body).axis in sums):
+        return None
+    return Windows(row, column, columns[:-2], tuple(sums))
 
 
 def _pair(n: Axis, k: Axis, indices: list[Index]) -> Pair | None:
@@ -88,7 +92,7 @@ def _pair(n: Axis, k: Axis, indices: list[Index]) -> Pair | None:
         return None
     (stride, dilation), = ratios
     overlap = 0 < stride <= dilation * (k.extent - 1) <= 2 * k.extent
-    return Pair(n, k.extent, stride, dilation, k) if overlap else None
+    return Pair(n, k.extent, stride, dilation, k) if overlap and k.extent <= n.extent else None
 
 
 def statements(body: tuple) -> list:
@@ -139,18 +143,16 @@ def slab(model, s: Template, operand: Operand, w: Windows, columns: int, take) -
     loop = innermost(operand.body)
     outer = [x for x in statements(operand.body) if type(x) is Let and x not in loop.body]
     line = Loop(column.sum, "vector", tuple(_summed_in(x, w) for x in loop.body))
-    split = spell.arg(part) if column.stride > 1 else None
-    at = f"{column.n.name} - left"
-    if split:
-        at = f"({at}) % {column.stride} * {split} + ({at}) / {column.stride}"
+    dealt = column.stride > 1
     spell.helpers[f"gc_tiles_spread_{spell.language.register(s.dtype)}"] = None
     return {"slab": take(some * height * width), "places": take(CHUNK * 8 // s.dtype.itemsize),
             "group": spell.arg(group), "width": spell.arg(width),
             "unit": spell.arg(column.n.extent * (1 if long else row.n.extent)),
-            "part": split, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
+            "part": spell.arg(part) if dealt else None,
+            "whole": take(width) if dealt else None, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
             "row": _pair_model(spell, row), "column": _pair_model(spell, column),
             "outer": [model.statement(_summed_in(x, w), {}) for x in outer],
-            "line": _line(model, line, s.dtype, f"line[{at}]")}
+            "line": _line(model, line, s.dtype, f"{'whole' if dealt else 'line'}[{column.n.name} - left]")}
 
 
 def _pair_model(spell, pair: Pair) -> dict:
