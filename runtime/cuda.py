@@ -46,6 +46,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
 """)  # fmt: skip
 COPY_BLOCKS = 1024  # of a large copy
 STAGES = 16  # uploads that may be on their way
+KEPT_TABLES = 16  # of a program, for buffers in as many places
 
 
 class CudaBackend:
@@ -206,6 +207,8 @@ class CupyQueue:
         self.device = cupy.cuda.runtime.getDevice()
         self.facts = cupy.cuda.runtime.getDeviceProperties(self.device)
         self.stream = cupy.cuda.Stream()
+        self._memcpy = cupy.cuda.runtime.memcpyAsync
+        self._to_device = cupy.cuda.runtime.memcpyHostToDevice
         self.architecture = cupy.cuda.Device(self.device).compute_capability
         # No contraction: a multiplication and an addition become one operation only where the text says so.
         own = ("-ffp-contract=off", f"-DGC_WAVE={self.facts['warpSize']}") if hip else ("--fmad=false",)
@@ -249,7 +252,7 @@ class CupyQueue:
             raise MemoryError(str(error)) from None
 
     def write(self, handle: Any, offset: int, array: np.ndarray) -> None:
-        self._copy(handle.ptr + offset, array.ctypes.data, array.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+        self._copy(handle.ptr + offset, array.ctypes.data, array.nbytes, self._to_device)
         self.stream.synchronize()
 
     def read(self, handle: Any, offset: int, array: np.ndarray) -> None:
@@ -261,7 +264,7 @@ class CupyQueue:
                    self.cupy.cuda.runtime.memcpyDeviceToDevice)  # fmt: skip
 
     def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
-        self.cupy.cuda.runtime.memcpyAsync(target, source, nbytes, kind, self.stream.ptr)
+        self._memcpy(target, source, nbytes, kind, self.stream.ptr)
 
     def launch(
         self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
@@ -280,7 +283,7 @@ class CupyQueue:
         with self._lock:
             place = self._staging[self._uploads % STAGES]
             self._uploads += 1
-            self._copy(address, place.take(words), words.nbytes, self.cupy.cuda.runtime.memcpyHostToDevice)
+            self._memcpy(address, place.take(words), words.nbytes, self._to_device, self.stream.ptr)
             place.event.record(self.stream)
 
     def start(self, kernel: Any, groups: int, shared: int, table: int) -> None:
@@ -317,6 +320,7 @@ class _Stage:
         self.event = cupy.cuda.Event(disable_timing=True)
         self._pinned: Any = None
         self._words = np.empty(0, np.int64)
+        self._address = 0
 
     def take(self, words: np.ndarray) -> int:
         """A copy of the words; its address."""
@@ -326,15 +330,20 @@ class _Stage:
             size = size_class(words.nbytes)
             self._pinned = self.cupy.cuda.alloc_pinned_memory(size)
             self._words = np.frombuffer(self._pinned, np.int64, size // 8)
+            self._address = self._pinned.ptr
         self._words[: len(words)] = words
-        return self._pinned.ptr
+        return self._address
 
 
 class CupyPool(DevicePool):
     """Memory of CuPy's pool, to which it goes back at once, so that both share what there is."""
 
     def allocate(self, nbytes: int) -> PooledBuffer:
-        buffer = PooledBuffer(self, self._fresh(nbytes), 0, nbytes, None)
+        try:
+            memory = self.queue.allocate(nbytes)
+        except MemoryError:
+            memory = self._fresh(nbytes)
+        buffer = PooledBuffer(self, memory, 0, nbytes, None)
         used = self.in_use = self.in_use + nbytes
         if used > self.high_water:
             self.high_water = used
@@ -381,6 +390,7 @@ class _Tables:
         self._host = np.array(self._words, np.int64)
         self._table = pool.queue.allocate(max(self._host.nbytes, 8))
         self._patch = np.array(self._places, np.int64).reshape(-1, 3).T
+        self._tables: dict[tuple[int, ...], np.ndarray] = {}    # addresses of the buffers -> the words that have them
 
     def _add(
         self, kernel: Any, groups: int, shared: int, slots: Sequence[int], args: Sequence[int],
@@ -404,20 +414,32 @@ class _Tables:
     ) -> None:
         if not self._launches:
             return
-        at, which, offsets = self._patch
-        own = [b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)]
-        with self._lock, self._queue.stream:
-            self._host[at] = np.array(own, np.int64).take(which) + offsets
+        own = tuple([b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)])
+        queue = self._queue
+        with self._lock:
+            words = self._tables.get(own)
+            if words is None:
+                words = self._table_of(own)
             for word, number in self._scalars:
-                self._host[word] = params[number]
-            self._queue.upload(self._table.ptr, self._host)
+                words[word] = params[number]
+            queue.upload(self._table.ptr, words)
             if self._graph is not None:
-                self._graph.launch(self._queue.stream)
+                self._graph.launch(queue.stream)
                 return
             self._start()
             self._runs += 1
-            if self._runs == DIRECT and len(self._launches) > 1 and not self._queue.hip:
+            if self._runs == DIRECT and len(self._launches) > 1 and not queue.hip:
                 self._capture()
+
+    def _table_of(self, own: tuple[int, ...]) -> np.ndarray:
+        """The words of all tables for buffers at these addresses. A loop's buffers alternate between few places."""
+        at, which, offsets = self._patch
+        words = self._host.copy()
+        words[at] = np.array(own, np.int64).take(which) + offsets
+        if len(self._tables) >= KEPT_TABLES:
+            self._tables.clear()
+        self._tables[own] = words
+        return words
 
     def _start(self) -> None:
         for kernel, groups, shared, first in self._launches:

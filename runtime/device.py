@@ -196,7 +196,7 @@ class DeviceExecutable:
         self._layout = layout = Layout(program)
         self._code = _Code(program, kernels, pool, layout)
         self._input_bytes = [program.slots[slot].nbytes for slot in program.inputs]
-        self._launches = program.launches
+        self._launches, self._peak = program.launches, program.peak_bytes
         self._output_bytes = [program.slots[slot].nbytes for slot in layout.outputs]
         self._aliases = [program.slots[slot].alias for slot in layout.outputs]
         self._reports = any(kernel.reports for kernel in program.all_kernels)
@@ -213,7 +213,8 @@ class DeviceExecutable:
                 raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")
         if len(params) < self._layout.params:
             raise ValueError(f"the program takes {self._layout.params} parameters, not {len(params)}")
-        self.pool.require(self.program.peak_bytes)
+        if settings.memory_limit is not None:
+            self.pool.require(self._peak)
         outside = [*inputs, *self._outputs(inputs, donate)]
         arena = self.pool.allocate(self.program.arena) if self.program.arena else None
         fault = self._fault

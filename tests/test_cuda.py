@@ -85,6 +85,22 @@ def test_replays_of_a_graph_are_fresh(device):
         np.testing.assert_allclose(most.numpy(), (rows * y).max(), rtol=1e-4)
 
 
+def test_tables_are_kept_by_the_places_of_the_buffers(device, monkeypatch):
+    """The same buffers again with other scalars, and more of them than are kept."""
+    monkeypatch.setattr(cuda, "KEPT_TABLES", 2)
+
+    @gc.jit
+    def step(x, scale):
+        return gc.max(gc.sum(x * scale, axis=1) + 1)
+
+    arrays = [np.full((3, 5), k, np.float32) for k in range(4)]
+    tensors = [gc.asarray(a) for a in arrays]
+    for turn in range(4):
+        for a, t in zip(arrays, tensors, strict=True):
+            assert step(t, turn + 0.5).item() == a.sum(1).max() * (turn + 0.5) + 1
+            assert step(t, turn - 0.5).item() == a.sum(1).max() * (turn - 0.5) + 1
+
+
 def test_a_run_is_one_upload(device):
     x, y = gc.asarray(np.ones((3, 50), np.float32)), gc.asarray(np.ones(3, np.float32))
     gc.realize(x, y)
