@@ -137,6 +137,16 @@ def test_threads_change_no_bit(m: int, k: int, n: int, dtype: str):
     assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
 
 
+def test_small_results_are_cut_for_all_threads():
+    with settings.override(num_threads=2):
+        for m, n in ((64, 64), (32, 9)):
+            (kernel,) = gc.plan(array(m, 300) @ array(300, n)).kernels
+            assert kernel.launch == (2, 2)
+        (template,) = templates(array(32, 300) @ array(300, 9))
+        assert template.span("m").length == 16
+        check(array(33, 70) @ array(70, 9))
+
+
 def test_tiles_change_no_bit(monkeypatch):
     a, b = array(90, 540), array(540, 75)
     whole = (a @ b).numpy()

@@ -41,7 +41,7 @@ from graphc.passes.tunable import Choices
 MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
-LEAST_ROWS, LEAST_COLUMNS = 48, 64          # and how few it is worth packing for
+LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
 FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 2048               # columns of a product with few rows that are added up together
@@ -307,7 +307,10 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
         rows, columns = block
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + PACKING_A * rows + PACKING_B * columns)
-    return min(((_rounded(-(-m // i), 12), _rounded(-(-n // j), 32)) for i, j in grids), key=time)
+    def cut(i: int, j: int) -> tuple[int, int]:
+        rows = -(-m // i)
+        return _rounded(rows, 12 if rows > FEW_ROWS else 4), _rounded(-(-n // j), 32)
+    return min((cut(i, j) for i, j in grids), key=time)
 
 
 def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
