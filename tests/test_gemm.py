@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc import canonical
+from graphc import canonical, driver, program_cache
 from graphc.build import build
+from graphc.codegen import gemm_c
 from graphc.config import settings
+from graphc.ir import target
 from graphc.ir.kernel import Template
 from graphc.kernel_interpreter import run_program
 from graphc.passes import contract
@@ -157,6 +159,29 @@ def test_tiles_change_no_bit(monkeypatch):
         assert equal_bits(interpreted(a[:, :50] @ b[:50]), (a[:, :50] @ b[:50]).numpy())
     for rows in range(0, 90, 30):       # a part of the product is the product of a part
         assert equal_bits((a[rows:rows + 30] @ b[:, 10:50]).numpy(), whole[rows:rows + 30, 10:50])
+
+
+def test_caches_change_no_bit(monkeypatch):
+    a, b = array(290, 600), array(600, 150)
+    found = []
+    for size in (1 << 18, 1 << 19, 1 << 21):
+        monkeypatch.setattr(gemm_c, "l2_bytes", lambda size=size: size)
+        monkeypatch.setattr(program_cache, "l2_bytes", lambda size=size: size)
+        driver.forget_programs()
+        before = gc.counters()
+        found.append((a @ b).numpy())
+        assert len(found) == 1 or gc.counters().compiles == before.compiles
+    assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
+    driver.forget_programs()
+
+
+@pytest.mark.parametrize("size, found", [("512K\n", 1 << 19), ("1M\n", 1 << 20), ("64K", 1 << 18), ("12M", 1 << 21),
+                                         ("", 1 << 19), (None, 1 << 19)])
+def test_how_large_a_cache_is(tmp_path, monkeypatch, size, found):
+    if size is not None:
+        (tmp_path / "size").write_text(size)
+    monkeypatch.setattr(target, "L2", str(tmp_path / "size"))
+    assert target.l2_bytes.__wrapped__() == found
 
 
 @pytest.mark.parametrize("channels, out, size, window, padding, dtype", [

@@ -14,6 +14,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
+from graphc.ir.target import l2_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -26,8 +27,6 @@ CHAINED = 32                # columns whose sums grow side by side, if there are
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
 MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
-PACKED = 192 << 10          # bytes of a that are packed at a time: they stay in an L2 cache while columns of b pass
-PANEL = 1 << 18             # bytes of b that are packed at a time, if all of a is: half of a small L2 cache
 GROUP = 64                  # columns after which the epilogue goes over their sums
 SPARE = 16                  # elements between the few rows of a, and between rows of sums, so that they share no set
 
@@ -65,16 +64,18 @@ def gemm(model, s: Template) -> dict:
     size = s.dtype.itemsize
     panel = 2 * WIDEST // size
     width = _rounded(n.length, panel)
-    rows = min(PACKED // (CHUNK * size) // 12 * 12, _rounded(m.length, 12))
+    near = l2_bytes()
+    packed = near // 8 * 3      # bytes of a that are packed at a time: they stay near while columns of b pass
+    rows = min(packed // (CHUNK * size) // 12 * 12, _rounded(m.length, 12))
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
-        columns = min(width, (model.kernel.panel or PANEL) // (CHUNK * size) // panel * panel)
+        columns = min(width, (model.kernel.panel or near // 2) // (CHUNK * size) // panel * panel)
     _need(model, register, "vectors", "fma", "keep", "tile")
     nests = {operand.name: _panels(model, s, operand, columns) for operand in s.operands}
     turns = ["turnrows" if name == "a" else "turn" for name, nest in nests.items() if nest["turn"]]
     _need(model, register, *(["square", *turns] if turns else ()))
     # If all of a is packed, some columns can go through all of k before the next.
-    whole = m.length <= rows and rows * k.size * size <= PACKED
+    whole = m.length <= rows and rows * k.size * size <= packed
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
     sums = _rounded(m.length, 12) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
 

@@ -4,9 +4,13 @@ A dialect states them in its `dialect.toml`, under [target]; what it leaves out 
 """
 from __future__ import annotations
 
+import functools
+
 from msgspec import Struct
 
 CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
+L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
+SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 
 
 class Target(Struct, frozen=True):
@@ -26,3 +30,16 @@ class Target(Struct, frozen=True):
 
 
 CPU = Target()
+
+
+@functools.cache
+def l2_bytes() -> int:
+    """How large a core's L2 cache is, or 512 KB where the system does not say. It decides how much of a product is
+    packed at a time, which changes no bit."""
+    try:
+        with open(L2) as file:
+            text = file.read().strip()
+    except OSError:
+        return 1 << 19
+    size = int(text[:-1]) << {"K": 10, "M": 20}[text[-1]] if text[-1:] in ("K", "M") else 1 << 19
+    return min(max(size, SMALL_L2), LARGE_L2)
