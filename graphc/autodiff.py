@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import graphc as gc
+from graphc import tracing
 from graphc.api.laziness import no_grad, unlimited
 from graphc.api.record import as_tensor
 from graphc.errors import DTypeError, GradientError, ShapeError
@@ -374,9 +375,10 @@ def backward(t: Tensor, gradient=None, retain_graph: bool | None = None, create_
     """Add the gradient of t to `.grad` of every variable (`requires_grad = True`) that it was computed from.
 
     t is one number, unless `gradient`, of its shape, is given. create_graph keeps the history of the gradients, for
-    gradients of gradients. retain_graph is accepted and has no meaning here: a graph lives as long as a tensor that was
-    made from it, and backward may be called again. Nothing runs: gradients are lazy tensors, realized with what
-    is computed from them. Raises GradientError if t depends on no variable, ShapeError if it is not one number.
+    gradients of gradients. A graph lives as long as a tensor that was made from it, and backward may be called again;
+    so retain_graph means nothing, but in a jitted function: what it returns after backward has no history, as if
+    detached, unless retain_graph=True. Nothing runs: gradients are lazy tensors, realized with what is computed from
+    them. Raises GradientError if t depends on no variable, ShapeError if it is not one number.
 
     >>> import graphc as gc
     >>> w = gc.Tensor([1.0, 2.0], requires_grad=True)
@@ -390,6 +392,9 @@ def backward(t: Tensor, gradient=None, retain_graph: bool | None = None, create_
     if gradient is None and t.size != 1:
         raise ShapeError(f"a tensor of shape {t.shape} is not one number", op="backward",
                          fix="reduce it, e.g. by .sum(), or pass gradient=")
+    trace = tracing.current()
+    if trace is not None and not (retain_graph or create_graph):
+        trace.finished.add(t.node)
     with unlimited():
         start = gc.ones(t.shape, dtype=t.dtype) if gradient is None else _start(gradient, t.node)
         order = topological([t.node], is_leaf=lambda n: not n.tracked & LEAF)

@@ -56,7 +56,8 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
 
     Gradients: `grad` and `backward` inside f are part of the program, with the `.grad` that they fill. A result that
     itself has a gradient (its history leads to a variable) can't come from a replay: f is then called as it is, and
-    recorded. Return `loss.detach()`, or call it in `no_grad`, where the history is not wanted.
+    recorded. Return `x.detach()`, or call it in `no_grad`, where the history is not wanted. A loss that f calls
+    `backward` on comes without a history.
 
     A jitted function that is called by another one becomes part of it. `g.plan(*args)` shows what a call launches.
     Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments.

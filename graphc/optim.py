@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import cos, pi
 
+import numpy as np
+
 import graphc as gc
 from graphc.errors import GradientError, ShapeError
 from graphc.tensor import Tensor
@@ -30,7 +32,8 @@ class Optimizer:
                 raise GradientError("a parameter does not require a gradient", op=type(self).__name__,
                                     fix="set requires_grad = True, or use nn.parameter")
         self._lr = gc.asarray(float(lr), dtype=gc.float32)
-        self.count = gc.asarray(0.0, dtype=gc.float32)      # steps taken
+        # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
+        self.count = gc.asarray(np.zeros((), np.float32), device=self.parameters[0].device)
         self.weight_decay = weight_decay
         self.state = {name: [gc.zeros_like(p.detach()) for p in self.parameters] for name in self.slots}
 

@@ -92,7 +92,7 @@ class Recorded:
 
     def has_history(self) -> bool:
         """Would something that the function returns or assigns have a gradient?"""
-        return any(n.tracked for n in self._made()) or any(
+        return any(n.tracked for n in self._made() if n not in self.trace.finished) or any(
             self.now(k).tracked for k in self.written if self.now(k) not in variables)
 
     def _made(self) -> list[Node]:

@@ -153,6 +153,7 @@ class Trace:
               the positions of its operands
     params    number of a PARAM -> (position on the tape, or None where it is the constant of a handle; that; dtype)
     draws     generators of random numbers -> how many were drawn
+    finished  what `backward` was called on, without retain_graph
     """
 
     def __init__(self) -> None:
@@ -168,6 +169,7 @@ class Trace:
         self._param_of: dict[tuple[int, DType], Node] = {}
         self.arguments = 0
         self.draws: dict[object, int] = {}
+        self.finished: set[Node] = set()
         self._states: dict[object, Scalar] = {}
 
     # ---- tensors

@@ -160,3 +160,38 @@ def test_learning_is_a_few_kernels_and_compiles_once():
             losses.append(float(results[0]))
         spent = gc.counters() - before
     assert spent.compiles == 0 and spent.program_misses == 0 and losses[-1] < losses[0]
+
+
+def test_a_jitted_step_that_returns_its_loss_is_traced_once(compiled):
+    """`backward` ends the loss's history, so that the step can be replayed; the step's number lies in memory."""
+    model = gc.nn.Sequential(gc.nn.Linear(3, 4), gc.nn.Tanh(), gc.nn.Linear(4, 2))
+    optimizer = gc.optim.Adam(model.parameters(), lr=0.01)
+    x, y = gc.asarray(np.eye(3, dtype=np.float32)), gc.asarray([0, 1, 1])
+    losses = []
+
+    @gc.jit
+    def step(x, y):
+        losses.append(1)
+        optimizer.zero_grad()
+        loss = gc.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    found = [step(x, y) for _ in range(4)]
+    assert len(losses) == 1 and not any(t.node.tracked for t in found)
+    values = [float(t) for t in found]
+    assert values == sorted(values, reverse=True) and float(optimizer.count) == 4
+
+
+def test_retain_graph_keeps_the_history_of_what_a_jitted_function_returns(compiled):
+    w = gc.nn.parameter(gc.asarray([1.0, 2.0]))
+
+    @gc.jit
+    def f():
+        loss = (w * w).sum()
+        loss.backward(retain_graph=True)
+        return loss
+
+    f().backward()
+    assert w.grad.tolist() == [4.0, 8.0]
