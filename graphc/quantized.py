@@ -59,7 +59,7 @@ class Quantized(Struct, frozen=True):
         axis = self.codes.ndim - 1 - last           # of the codes of a block
         codes = self.codes
         if codes.shape[axis] * 2 == BLOCK:
-            halves = gc.arange(0, 8, 4, dtype=gc.int32).expand_dims(1)
+            halves = gc.arange(8, dtype=gc.int32)[::4].expand_dims(1)      # a stride, and so no number for kernels
             codes = (codes.astype(gc.int32).expand_dims(axis + last) >> halves) & 15
         behind = codes.ndim - self.scale.ndim
 
