@@ -28,7 +28,7 @@ from graphc.ir.routines import TABLE
 from graphc.runtime import cache
 from graphc.runtime.buffers import size_class
 from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, table_of
 from graphc.runtime.image import Layout
 
 GROUP = 256  # threads of a block, as the dialects have them
@@ -266,17 +266,16 @@ class CupyQueue:
     def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
         self._memcpy(target, source, nbytes, kind, self.stream.ptr)
 
-    def launch(
-        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
-        fault: DeviceBuffer,
-    ) -> None:  # fmt: skip
+    def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
         """With a table of its own, which goes back to the pool when all is enqueued: the stream keeps the order."""
-        places = [b.handle.ptr + b.offset for b in buffers]
-        words[: len(buffers)] = 0
-        table = np.array([*places, *words.tolist(), fault.handle.ptr + fault.offset], np.int64)
+        parts = []
+        for groups, buffers, words in members:
+            words[: len(buffers)] = 0
+            parts.append((groups, [b.handle.ptr + b.offset for b in buffers], words.tolist()))
+        table = np.array(table_of(parts, fault.handle.ptr + fault.offset), np.int64)
         memory = self.allocate(table.nbytes)
         self.upload(memory.ptr, table)
-        self.start(kernel, groups, shared, memory.ptr)
+        self.start(kernel, sum(work.groups for work in members), shared, memory.ptr)
 
     def upload(self, address: int, words: np.ndarray) -> None:
         """A few words to the device, through memory of the driver's: they may be changed when this returns."""
@@ -363,7 +362,7 @@ class CudaExecutable(DeviceExecutable):
 
 
 class _Tables:
-    """All launches of a program. Each table is [addresses of buffers, words, address of the faults]."""
+    """All launches of a program, whose tables lie one after the other: runtime.device.table_of."""
 
     def __init__(
         self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, layout: Layout, copy: Any
@@ -381,33 +380,43 @@ class _Tables:
             if isinstance(step, Copy):
                 if step.nbytes:
                     blocks = min(-(-step.nbytes // (16 * GROUP)), COPY_BLOCKS)
-                    self._add(copy, blocks, 0, (step.source, step.target), (step.nbytes,), (), None)
-            else:
-                for m in step.members if isinstance(step, Launch) else ():
-                    if m.chunks:
-                        self._add(kernels[program.kernels[step.kernel]], m.chunks, step.scratch, m.slots, m.args,
-                                  m.params, number)  # fmt: skip
+                    self._add_copy(copy, blocks, step)
+            elif isinstance(step, Launch):
+                self._add(kernels[program.kernels[step.kernel]], step, number)
         self._host = np.array(self._words, np.int64)
         self._table = pool.queue.allocate(max(self._host.nbytes, 8))
         self._patch = np.array(self._places, np.int64).reshape(-1, 3).T
         self._tables: dict[tuple[int, ...], np.ndarray] = {}    # addresses of the buffers -> the words that have them
 
-    def _add(
-        self, kernel: Any, groups: int, shared: int, slots: Sequence[int], args: Sequence[int],
-        params: Sequence[tuple[int, int]], step: int | None,
-    ) -> None:  # fmt: skip
-        """A launch; step: its number for faults, None for a kernel that has none and no words but its arguments."""
-        first, zeros = len(self._words), 0 if step is None else len(slots)
-        self._launches.append((kernel, groups, shared, first))
-        for k, slot in enumerate(slots):
-            outside, offset = self._layout.place(slot)
-            self._places.append((first + k, self._outside if outside is None else outside, offset))
-        words = len(slots) + zeros
-        self._scalars += [(first + words + word, number) for word, number in params]
-        self._words += [0] * words + list(args)
-        if step is not None:
-            self._words += [step, 0]
-            self._places.append((len(self._words) - 1, self._outside + 1, 0))
+    def _add(self, kernel: Any, launch: Launch, step: int) -> None:
+        """A launch; step: its number for faults."""
+        members = [m for m in launch.members if m.chunks]
+        if not members:
+            return
+        first = len(self._words)
+        self._launches.append((kernel, sum(m.chunks for m in members), launch.scratch, first))
+        parts = [(m.chunks, [0] * len(m.slots), [*[0] * len(m.slots), *m.args, step]) for m in members]
+        self._words += table_of(parts, 0)
+        at = first + len(members)
+        for m in members:
+            words = at + 2 * len(m.slots)
+            for k, slot in enumerate(m.slots):
+                self._place(at + k, slot)
+            self._scalars += [(words + word, number) for word, number in m.params]
+            at = words + len(m.args) + 2
+            self._places.append((at - 1, self._outside + 1, 0))
+
+    def _add_copy(self, kernel: Any, blocks: int, step: Copy) -> None:
+        first = len(self._words)
+        self._launches.append((kernel, blocks, 0, first))
+        self._place(first, step.source)
+        self._place(first + 1, step.target)
+        self._words += [0, 0, step.nbytes]
+
+    def _place(self, word: int, slot: int) -> None:
+        """A word that is the address of a slot."""
+        outside, offset = self._layout.place(slot)
+        self._places.append((word, self._outside if outside is None else outside, offset))
 
     def run(
         self, outside: Sequence[DeviceBuffer], arena: DeviceBuffer | None, params: Sequence[int], fault: DeviceBuffer

@@ -11,7 +11,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,14 +48,28 @@ class Queue(Protocol):
     def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
         """Bytes from place to place on the device."""
 
-    def launch(
-        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
-        fault: DeviceBuffer,
-    ) -> None:  # fmt: skip
-        """Run so many groups of a kernel. shared: bytes of shared memory for each, 0 if the kernel takes none.
+    def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
+        """Run a kernel for each member. shared: bytes of shared memory for each group, 0 if the kernel takes none."""
 
-        words  begin with a place for the offset of each buffer, which is the queue's to fill, and are its own
-        """
+
+class Work(NamedTuple):
+    """What a member of a launch is: so many groups, on these buffers, with these words.
+
+    words  begin with a place for the offset of each buffer, which is the queue's to fill, and are its own
+    """
+
+    groups: int
+    buffers: Sequence[DeviceBuffer]
+    words: np.ndarray
+
+
+def table_of(members: Sequence[tuple[int, Sequence[int], Sequence[int]]], fault: int) -> list[int]:
+    """What a kernel of a dialect with tables reads: how many members there are, the first groups of all but the first,
+    and for each the addresses of its buffers, its words, and the address of the faults. members: groups, addresses,
+    words."""
+    firsts = list(accumulate(groups for groups, _, _ in members))[:-1]
+    own = [word for _, addresses, words in members for word in (*addresses, *words, fault)]
+    return [len(members), *firsts, *own]
 
 
 class Block:
@@ -263,7 +278,7 @@ class _Code:
             place = number if step is None else step
             if isinstance(s, Launch):
                 kernel = kernels[program.kernels[s.kernel]]
-                self._steps += [_Run(kernel, m, s.scratch, place, pool).run for m in s.members if m.chunks]
+                self._steps.append(_Run(kernel, s, place, pool).run)
             elif isinstance(s, Copy):
                 self._steps.append(_Copied(s, pool).run)
             elif isinstance(s, Library):
@@ -283,19 +298,22 @@ class _Code:
 
 
 class _Run:
-    """One member of a launch: its words are [offsets of buffers, arguments, number of the step]."""
+    """A launch. The words of a member are [offsets of buffers, arguments, number of the step]."""
 
-    def __init__(self, kernel: Any, member: Any, shared: int, step: int, pool: DevicePool):
-        self._kernel, self._member, self._shared, self._queue = kernel, member, shared, pool.queue
-        self._words = np.array([*[0] * len(member.slots), *member.args, step], np.int64)
+    def __init__(self, kernel: Any, launch: Launch, step: int, pool: DevicePool):
+        self._kernel, self._shared, self._queue = kernel, launch.scratch, pool.queue
+        self._members = [(m, np.array([*[0] * len(m.slots), *m.args, step], np.int64)) for m in launch.members
+                         if m.chunks]  # fmt: skip
 
     def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
-        member, words = self._member, self._words.copy()
-        buffers = [at(slot) for slot in member.slots]
-        count = len(buffers)
-        for word, number in member.params:
-            words[count + word] = params[number]
-        self._queue.launch(self._kernel, member.chunks, self._shared, buffers, words, fault)
+        work = []
+        for member, words in self._members:
+            words = words.copy()
+            for word, number in member.params:
+                words[len(member.slots) + word] = params[number]
+            work.append(Work(member.chunks, [at(slot) for slot in member.slots], words))
+        if work:
+            self._queue.launch(self._kernel, work, self._shared, fault)
 
 
 class _Copied:

@@ -22,7 +22,7 @@ from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import cache
 from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work
 
 INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
 GROUP = 256  # work items of a group, as the dialect has them
@@ -194,20 +194,18 @@ class _Queue:
             self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
                                  dst_offset=target_offset)  # fmt: skip
 
-    def launch(
-        self, kernel: Any, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
-        fault: DeviceBuffer,
-    ) -> None:  # fmt: skip
-        count = len(buffers)
-        words[:count] = [buffer.offset for buffer in buffers]
-        with self._lock:
-            for number, buffer in enumerate(buffers):
-                kernel.set_arg(number, buffer.handle)
-            kernel.set_arg(count, words)
-            kernel.set_arg(count + 1, fault.handle)
-            if shared:
-                kernel.set_arg(count + 2, self.cl.LocalMemory(shared))
-            self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * GROUP,), (GROUP,))
+    def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
+        for groups, buffers, words in members:
+            count = len(buffers)
+            words[:count] = [buffer.offset for buffer in buffers]
+            with self._lock:
+                for number, buffer in enumerate(buffers):
+                    kernel.set_arg(number, buffer.handle)
+                kernel.set_arg(count, words)
+                kernel.set_arg(count + 1, fault.handle)
+                if shared:
+                    kernel.set_arg(count + 2, self.cl.LocalMemory(shared))
+                self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * GROUP,), (GROUP,))
 
 
 def _first_error(error: Exception) -> str:

@@ -101,6 +101,21 @@ def test_tables_are_kept_by_the_places_of_the_buffers(device, monkeypatch):
             assert step(t, turn - 0.5).item() == a.sum(1).max() * (turn - 0.5) + 1
 
 
+def test_members_of_a_launch(device):
+    """Parameters of three shapes are stepped by one launch, also in a graph, with other scalars each time."""
+    @gc.jit
+    def step(parameters, rate):
+        return [p - p * p * rate for p in parameters], gc.sum(parameters[1])
+
+    arrays = [np.arange(n, dtype=np.float32) / n for n in (7, 300, 600)]
+    for turn in range(5):
+        fake_cupy.log.clear()
+        found, _ = step([gc.asarray(a) for a in arrays], turn * 0.5)
+        for tensor, a in zip(found, arrays, strict=True):
+            assert np.array_equal(tensor.numpy(), a - a * a * np.float32(turn * 0.5))
+        assert launched().count("launch") == 2
+
+
 def test_a_run_is_one_upload(device):
     x, y = gc.asarray(np.ones((3, 50), np.float32)), gc.asarray(np.ones(3, np.float32))
     gc.realize(x, y)

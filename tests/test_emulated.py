@@ -148,6 +148,27 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
     assert equal_bits(found, EXACT[name](gc.asarray(x)).numpy())
 
 
+def test_an_optimiser_is_one_launch(device):
+    """Of all parameters, whatever their shapes; also where some have one element."""
+    shapes = [(3, 5), (700,), (1,), (2, 300), (1, 1), (257,)]
+
+    def stepped() -> list[np.ndarray]:
+        rng = np.random.default_rng(2)
+        wanted = []
+        for shape in shapes:
+            p, g, m = (gc.asarray(rng.random(shape).astype(np.float32)) for _ in range(3))
+            m = m * 0.9 + g * 0.1
+            wanted += [m, p - 0.01 * m / (gc.sqrt(abs(g)) + 1e-8)]
+        before = gc.counters()
+        gc.realize(*wanted)
+        assert (gc.counters() - before).launches == 1
+        return [t.numpy() for t in wanted]
+    found = stepped()
+    if backends.status()["cpu"] is None:
+        gc.set_backend("cpu")
+        assert all(equal_bits(a, b) for a, b in zip(found, stepped(), strict=True))
+
+
 def test_a_second_run_compiles_nothing(device):
     def run() -> None:
         gc.realize(gc.softmax(gc.asarray(np.ones((3, 70), np.float32)), axis=1))

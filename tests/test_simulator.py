@@ -14,6 +14,7 @@ import graphc as gc
 from graphc import driver
 from graphc.ir.program import KernelSource
 from graphc.passes import split
+from graphc.runtime.device import Work
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +113,7 @@ def run_bad(what: str) -> None:
     device = driver.backend_of("opencl")
     y = device.from_numpy(np.zeros(256, np.float32))
     queue = y.pool.queue
-    queue.launch(queue.build(KernelSource("bad", text)), 1, 0, [y], np.zeros(1, np.int64), y)
+    queue.launch(queue.build(KernelSource("bad", text)), [Work(1, [y], np.zeros(1, np.int64))], 0, y)
     y.view(np.float32, (256,))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from graphc.runtime.device import DeviceBuffer, DevicePool
+from graphc.runtime.device import DeviceBuffer, DevicePool, Work, table_of
 from graphc.runtime.emulator import EmulatedKernel, Memory
 
 GROUP = 256  # threads of a block, as the dialects have them
@@ -46,15 +47,16 @@ class HostQueue:
     def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
         target[target_offset : target_offset + nbytes] = source[source_offset : source_offset + nbytes].copy()
 
-    def launch(
-        self, kernel: EmulatedKernel, groups: int, shared: int, buffers: Sequence[DeviceBuffer], words: np.ndarray,
-        fault: DeviceBuffer,
-    ) -> None:  # fmt: skip
+    def launch(self, kernel: EmulatedKernel, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
+        buffers = [b for work in members for b in work.buffers]
         memory = [Memory(b.handle.ctypes.data + b.offset, b.nbytes) for b in (*buffers, fault)]
-        words[: len(buffers)] = 0  # the addresses are those of the buffers' own bytes
 
         def arguments(places: Sequence[int]) -> list[Any]:
-            *own, last = places
-            table = (ctypes.c_longlong * (len(places) + len(words)))(*own, *words.tolist(), last)
-            return [_PointerTo(table)]
-        kernel.launch((groups, 1, 1), (GROUP, 1, 1), memory, arguments, shared)
+            given = iter(places)
+            parts = []
+            for groups, own, words in members:
+                words[: len(own)] = 0  # the addresses are those of the buffers' own bytes
+                parts.append((groups, list(islice(given, len(own))), words.tolist()))
+            table = table_of(parts, places[-1])
+            return [_PointerTo((ctypes.c_longlong * len(table))(*table))]
+        kernel.launch((sum(work.groups for work in members), 1, 1), (GROUP, 1, 1), memory, arguments, shared)

@@ -72,7 +72,7 @@ GC_INLINE void kernel_name_body(
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
-    const gc_words words, GC_GLOBAL int *fault)
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group)
 {
     GC_SHARED_ARRAY(float, tile_a, 1024);
     GC_SHARED_ARRAY(float, tile_b, 544);
@@ -90,7 +90,7 @@ GC_INLINE void kernel_name_body(
     const int64_t a7 = words.w[11];
     /* 256 items share a block */
     const int own = GC_ITEM;
-    const int64_t turn = GC_GROUP * 1 + 0;
+    const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
@@ -206,21 +206,31 @@ GC_INLINE void kernel_name_body(
 
 }
 
-/* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void contract_dot_maximum_44966f3f(const int64_t *GC_RESTRICT table)
+/* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
+   of the buffers, the words, and the address of the faults. */
+GC_KERNEL void contract_dot_maximum_b8c12919(const int64_t *GC_RESTRICT table)
 {
-    const char *const memory0 = (const char *)table[0];
+    const int64_t members = table[0];
+    int64_t member = 0, behind = members;
+    while (behind - member > 1) {
+        const int64_t middle = (member + behind) / 2;
+        if (table[middle] <= GC_GROUP) member = middle;
+        else behind = middle;
+    }
+    const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
+    const int64_t *GC_RESTRICT own = table + members + member * 18;
+    const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
-    const char *const memory1 = (const char *)table[1];
+    const char *const memory1 = (const char *)own[1];
     GC_IS_GLOBAL(memory1);
-    const char *const memory2 = (const char *)table[2];
+    const char *const memory2 = (const char *)own[2];
     GC_IS_GLOBAL(memory2);
-    char *const memory3 = (char *)table[3];
+    char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
     kernel_name_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(table + 4), (int *)table[17]);
+        *(const gc_words *)(own + 4), (int *)own[17], group);
 }

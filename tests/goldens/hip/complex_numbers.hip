@@ -67,14 +67,14 @@ GC_INLINE void kernel_name_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
-    const gc_words words, GC_GLOBAL int *fault)
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group)
 {
     const GC_GLOBAL cfloat *GC_RESTRICT x0 = (const GC_GLOBAL cfloat *)(memory0 + words.w[0]);
     const GC_GLOBAL cfloat *GC_RESTRICT x1 = (const GC_GLOBAL cfloat *)(memory1 + words.w[1]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         {
             y0[i] = gc_cabs_float(gc_cmul_cfloat(x0[i], x1[i]));
@@ -84,18 +84,28 @@ GC_INLINE void kernel_name_body(
     }
 }
 
-/* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void map_abs_7336bd28(const int64_t *GC_RESTRICT table)
+/* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
+   of the buffers, the words, and the address of the faults. */
+GC_KERNEL void map_abs_76f8c22c(const int64_t *GC_RESTRICT table)
 {
-    const char *const memory0 = (const char *)table[0];
+    const int64_t members = table[0];
+    int64_t member = 0, behind = members;
+    while (behind - member > 1) {
+        const int64_t middle = (member + behind) / 2;
+        if (table[middle] <= GC_GROUP) member = middle;
+        else behind = middle;
+    }
+    const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
+    const int64_t *GC_RESTRICT own = table + members + member * 9;
+    const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
-    const char *const memory1 = (const char *)table[1];
+    const char *const memory1 = (const char *)own[1];
     GC_IS_GLOBAL(memory1);
-    char *const memory2 = (char *)table[2];
+    char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
     kernel_name_body(
         memory0,
         memory1,
         memory2,
-        *(const gc_words *)(table + 3), (int *)table[8]);
+        *(const gc_words *)(own + 3), (int *)own[8], group);
 }

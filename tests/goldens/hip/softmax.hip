@@ -76,7 +76,7 @@ GC_INLINE float gc_exp_float(float x)
 GC_INLINE void kernel_name_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
-    const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
 {
     GC_SCRATCH_DECLARATION
     GC_SHARED_ARRAY(float, fold_float, 256);
@@ -90,7 +90,7 @@ GC_INLINE void kernel_name_body(
     const int64_t a5 = words.w[7];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;
@@ -181,15 +181,25 @@ GC_INLINE void kernel_name_body(
 
 }
 
-/* the table: addresses of the buffers, words, address of the faults */
-GC_KERNEL void row_max_sum_div_2befa327(const int64_t *GC_RESTRICT table)
+/* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
+   of the buffers, the words, and the address of the faults. */
+GC_KERNEL void row_max_sum_div_383287c0(const int64_t *GC_RESTRICT table)
 {
-    const char *const memory0 = (const char *)table[0];
+    const int64_t members = table[0];
+    int64_t member = 0, behind = members;
+    while (behind - member > 1) {
+        const int64_t middle = (member + behind) / 2;
+        if (table[middle] <= GC_GROUP) member = middle;
+        else behind = middle;
+    }
+    const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
+    const int64_t *GC_RESTRICT own = table + members + member * 12;
+    const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
-    char *const memory1 = (char *)table[1];
+    char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
     kernel_name_body(
         memory0,
         memory1,
-        *(const gc_words *)(table + 2), (int *)table[11]);
+        *(const gc_words *)(own + 2), (int *)own[11], group);
 }

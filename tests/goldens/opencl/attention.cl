@@ -16,13 +16,14 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_01ee470d(
+GC_KERNEL void contract_attention_6e6fbf6c(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, weight, 4160);
     GC_SHARED_ARRAY(float, tile_q, 544);
     GC_SHARED_ARRAY(float, tile_k, 544);
@@ -52,7 +53,7 @@ GC_KERNEL void contract_attention_01ee470d(
     const float p0 = gc_bits_float((uint32_t)words.w[18]);
     /* 256 items share a block */
     const int own = GC_ITEM;
-    const int64_t turn = GC_GROUP * 1 + 0;
+    const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);

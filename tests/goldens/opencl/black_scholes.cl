@@ -23,13 +23,14 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_2c50f916(
+GC_KERNEL void map_sub_180b5f78(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -42,8 +43,8 @@ GC_KERNEL void map_sub_2c50f916(
     const float p4 = gc_bits_float((uint32_t)words.w[9]);
     const float p5 = gc_bits_float((uint32_t)words.w[10]);
     const float p6 = gc_bits_float((uint32_t)words.w[11]);
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         {
             const float t0 = x0[i];

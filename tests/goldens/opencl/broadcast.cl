@@ -10,13 +10,14 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_3e6d8bd9(
+GC_KERNEL void map_add_e8ade31f(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -27,8 +28,8 @@ GC_KERNEL void map_add_3e6d8bd9(
     const int64_t a3 = words.w[7];
     const int64_t a4 = words.w[8];
     const int64_t a5 = words.w[9];
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0 * a1 * a2);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0 * a1 * a2);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i2 = gc_rest(at, a2);
         const int64_t i1 = gc_rest(gc_quotient(at, a2), a1);
         const int64_t i0 = gc_quotient(gc_quotient(at, a2), a1);

@@ -14,12 +14,13 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void map_pad_f8011655(
+GC_KERNEL void map_pad_8a32bd76(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -32,8 +33,8 @@ GC_KERNEL void map_pad_f8011655(
     const int64_t a6 = words.w[9];
     const int64_t a7 = words.w[10];
     const int64_t a8 = words.w[11];
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         if (i < a1) {
             y0[i] = 0.0f;

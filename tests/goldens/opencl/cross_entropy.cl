@@ -44,12 +44,13 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_c4a1abac(
+GC_KERNEL void row_max_sum_64d98ab9(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL int64_t *GC_RESTRICT x1 = (const GC_GLOBAL int64_t *)(memory1 + words.w[1]);
@@ -63,7 +64,7 @@ GC_KERNEL void row_max_sum_c4a1abac(
     uint64_t bad = 0;    /* one bit for each bounds check */
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;
@@ -194,11 +195,12 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_div_9e201faa(
+GC_KERNEL void row_sum_div_0406cce7(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
@@ -206,7 +208,7 @@ GC_KERNEL void row_sum_div_9e201faa(
     const float p0 = gc_bits_float((uint32_t)words.w[3]);
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < 1;
     float sum0 = -0.0f;
     {

@@ -44,12 +44,13 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-GC_KERNEL void row_sum_9668589b(
+GC_KERNEL void row_sum_14d05804(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(memory0 + words.w[0]);
     const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(memory1 + words.w[1]);
@@ -59,7 +60,7 @@ GC_KERNEL void row_sum_9668589b(
     const int64_t a2 = words.w[5];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;

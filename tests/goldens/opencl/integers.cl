@@ -24,19 +24,20 @@ GC_INLINE int16_t gc_remainder_int16_t(int16_t a, int16_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-GC_KERNEL void map_remainder_b1ed6971(
+GC_KERNEL void map_remainder_c6c2f0b8(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL int16_t *GC_RESTRICT x0 = (const GC_GLOBAL int16_t *)(memory0 + words.w[0]);
     const GC_GLOBAL int16_t *GC_RESTRICT x1 = (const GC_GLOBAL int16_t *)(memory1 + words.w[1]);
     GC_GLOBAL int16_t *GC_RESTRICT y0 = (GC_GLOBAL int16_t *)(memory2 + words.w[2]);
     const int64_t a0 = words.w[3];
     const int16_t p0 = (int16_t)words.w[4];
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         {
             y0[i] = gc_remainder_int16_t(gc_floordiv_int16_t(x0[i], x1[i]), p0);

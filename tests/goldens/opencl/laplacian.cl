@@ -11,11 +11,12 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_342cab7e(
+GC_KERNEL void map_sub_5941c281(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -31,8 +32,8 @@ GC_KERNEL void map_sub_342cab7e(
     const int64_t a10 = words.w[12];
     const int64_t a11 = words.w[13];
     const float p0 = gc_bits_float((uint32_t)words.w[14]);
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0 * a1);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0 * a1);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i1 = gc_rest(at, a1);
         const int64_t i0 = gc_quotient(at, a1);
         {

@@ -10,11 +10,12 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_0cdba9b4(
+GC_KERNEL void map_add_36acbe24(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -22,7 +23,7 @@ GC_KERNEL void map_add_0cdba9b4(
     const int64_t a2 = words.w[4];
     const int64_t a3 = words.w[5];
     const int64_t a4 = words.w[6];
-    const int64_t start = GC_GROUP * 2048, stop = MIN(start + 2048, a0 * a1);
+    const int64_t start = group * 2048, stop = MIN(start + 2048, a0 * a1);
     const bool aligned = a4 && ((uint64_t)x0 | (uint64_t)y0) % 16 == 0;
     const int64_t single = aligned ? stop - (stop - start) % 4 : start;
     /* 4 neighbours at a time */

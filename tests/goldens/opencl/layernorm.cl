@@ -11,12 +11,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_eda3cbf1(
+GC_KERNEL void row_sum_m2_mul_0cb5a0f3(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     GC_SHARED_ARRAY(float, mean_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -33,7 +34,7 @@ GC_KERNEL void row_sum_m2_mul_eda3cbf1(
     const float p2 = gc_bits_float((uint32_t)words.w[11]);
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;

@@ -22,13 +22,14 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void contract_dot_maximum_ea113232(
+GC_KERNEL void contract_dot_maximum_952cf7ba(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, tile_a, 1024);
     GC_SHARED_ARRAY(float, tile_b, 544);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -45,7 +46,7 @@ GC_KERNEL void contract_dot_maximum_ea113232(
     const int64_t a7 = words.w[11];
     /* 256 items share a block */
     const int own = GC_ITEM;
-    const int64_t turn = GC_GROUP * 1 + 0;
+    const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);

@@ -11,12 +11,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_58e85acf(
+GC_KERNEL void contract_dot_2a9c0f33(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, tile_a, 256);
     GC_SHARED_ARRAY(float, fold, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -32,7 +33,7 @@ GC_KERNEL void contract_dot_58e85acf(
     const int64_t a7 = words.w[10];
     /* 256 items share a block */
     const int own = GC_ITEM;
-    const int64_t turn = GC_GROUP * 1 + 0;
+    const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);

@@ -21,12 +21,13 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_840dbab8(
+GC_KERNEL void row_min_cast_a4c5be0c(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     GC_SHARED_ARRAY(int32_t, fold_int32_t, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -37,7 +38,7 @@ GC_KERNEL void row_min_cast_840dbab8(
     const int32_t p0 = (int32_t)words.w[5];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;

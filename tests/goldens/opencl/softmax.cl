@@ -25,11 +25,12 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void row_max_sum_div_2fcc1f52(
+GC_KERNEL void row_max_sum_div_cbab05e2(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
 {
+    const int64_t group = GC_GROUP;
     GC_SCRATCH_DECLARATION
     GC_SHARED_ARRAY(float, fold_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -42,7 +43,7 @@ GC_KERNEL void row_max_sum_div_2fcc1f52(
     const int64_t a5 = words.w[7];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
-    const int64_t turn = GC_GROUP * 4 + GC_ITEM / 64;
+    const int64_t turn = group * 4 + GC_ITEM / 64;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;

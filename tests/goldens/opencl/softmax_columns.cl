@@ -25,11 +25,12 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_babcbd1b(
+GC_KERNEL void column_max_sum_div_d37a7650(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
@@ -41,7 +42,7 @@ GC_KERNEL void column_max_sum_div_babcbd1b(
     const int64_t a5 = words.w[7];
     /* 8 items share a column */
     const int own = GC_ITEM / 32;
-    const int64_t turn = GC_GROUP * 32 + GC_ITEM % 32;
+    const int64_t turn = group * 32 + GC_ITEM % 32;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;

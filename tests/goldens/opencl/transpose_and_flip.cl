@@ -10,11 +10,12 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_59dbf87d(
+GC_KERNEL void map_add_b21b1724(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -22,8 +23,8 @@ GC_KERNEL void map_add_59dbf87d(
     const int64_t a2 = words.w[4];
     const int64_t a3 = words.w[5];
     const int64_t a4 = words.w[6];
-    const int64_t stop = MIN((GC_GROUP + 1) * 256, a0 * a1);
-    for (int64_t at = GC_GROUP * 256 + GC_ITEM; at < stop; at += 256) {
+    const int64_t stop = MIN((group + 1) * 256, a0 * a1);
+    for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i1 = gc_rest(at, a1);
         const int64_t i0 = gc_quotient(at, a1);
         {

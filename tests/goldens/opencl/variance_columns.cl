@@ -11,11 +11,12 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_cd0d91fa(
+GC_KERNEL void column_m2_div_f7f863f4(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
+    const int64_t group = GC_GROUP;
     GC_SHARED_ARRAY(float, fold_float, 256);
     GC_SHARED_ARRAY(float, mean_float, 256);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
@@ -27,7 +28,7 @@ GC_KERNEL void column_m2_div_cd0d91fa(
     const float p0 = gc_bits_float((uint32_t)words.w[6]);
     /* 8 items share a column */
     const int own = GC_ITEM / 32;
-    const int64_t turn = GC_GROUP * 32 + GC_ITEM % 32;
+    const int64_t turn = group * 32 + GC_ITEM % 32;
     const bool live = turn < a0;
     const int64_t at = live ? turn : a0 - 1;
     const int64_t i = at;
