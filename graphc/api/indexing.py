@@ -26,7 +26,7 @@ from graphc.tensor import Tensor, host_view
 # ------------------------------------------------------------------------------------------------------ reading a key
 
 
-class Selection(Struct):
+class Selection(Struct, frozen=True):
     """A key, read for one shape.
 
     starts, steps, lengths   the region along every axis of the source
@@ -143,8 +143,41 @@ class _NewAxis(Struct, frozen=True):
     keep: bool
 
 
+_PLAIN = frozenset((int, type(None), type(Ellipsis)))
+_read: dict[tuple, Selection] = {}      # plain keys that were read: reading one takes longer than all else of x[key]
+_KEYS = 4096
+
+
+def _plain(key) -> tuple | None:
+    """Something hashable that tells keys of Python integers, slices, None and ... apart; None for other keys."""
+    parts: list = []
+    for item in key if key.__class__ is tuple else (key,):
+        if item.__class__ is slice:
+            ends = item.start, item.stop, item.step
+            if not _PLAIN.issuperset([end.__class__ for end in ends]):
+                return None
+            parts.append(ends)
+        elif item.__class__ in _PLAIN:
+            parts.append(item)
+        else:
+            return None
+    return tuple(parts)
+
+
 def select(key, shape: tuple[int, ...], name: str) -> Selection:
     """Read a key. Raises IndexOutOfRange for integers outside their axis and for too many indices."""
+    plain = _plain(key)
+    if plain is None:
+        return _select(key, shape, name)
+    found = _read.get((shape, plain))
+    if found is None:
+        if len(_read) >= _KEYS:
+            _read.clear()
+        found = _read[shape, plain] = _select(key, shape, name)
+    return found
+
+
+def _select(key, shape: tuple[int, ...], name: str) -> Selection:
     starts, steps, lengths, inner, arrays = [], [], [], [], {}
     special = []  # where in the key integers and arrays stand: only if they are neighbours do their axes stay in place
     kept_before = None
@@ -264,7 +297,7 @@ def _row(x: Tensor, index: int) -> Tensor:
 
 def _region(x: Tensor, chosen: Selection) -> Tensor:
     x = movement(ops.SLICE, x, chosen.lengths, (chosen.starts, chosen.steps))
-    return reshape_to(x, chosen.inner)
+    return x if chosen.inner == chosen.lengths else reshape_to(x, chosen.inner)
 
 
 def _fetch(region: Tensor, chosen: Selection) -> Tensor:
