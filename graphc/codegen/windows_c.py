@@ -152,7 +152,7 @@ def slab(model, s: Template, operand: Operand, w: Windows, columns: int, take) -
             "whole": take(width) if dealt else None, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
             "row": _pair_model(spell, row), "column": _pair_model(spell, column),
             "outer": [model.statement(_summed_in(x, w), {}) for x in outer],
-            "line": _line(model, line, s.dtype, f"{'whole' if dealt else 'line'}[{column.n.name} - left]")}
+            "line": _line(model, line, s.dtype, "whole" if dealt else "line")}
 
 
 def _pair_model(spell, pair: Pair) -> dict:
@@ -176,6 +176,8 @@ def _line(model, x: Loop, dtype, target: str) -> dict:
         *lets, store = x.body
         return {"kind": "independent", "axis": x.axis.name, "start": "left", "stop": "right",
                 "body": [*(model.statement(let, {}) for let in lets),
-                         {"kind": "store", "target": target, "value": model.spell.expr(store.value)}]}
-    return {"kind": "bounded", "axis": x.axis.name, "start": "left", "stop": "right", "target": target,
-            **copied.model(model)}
+                         {"kind": "store", "target": f"{target}[{x.axis.name} - left]",
+                          "value": model.spell.expr(store.value)}]}
+    model.spell.helpers[f"gc_tiles_run_{model.spell.language.register(dtype)}"] = None
+    return {"kind": "placed", "copier": "gc_run", "axis": x.axis.name, "start": "left", "count": "(right - left)",
+            "target": target, "at": "0", **copied.model(model)}
