@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import hypothesis
-import numpy as np
 import pytest
 import simulator
 
@@ -78,19 +77,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def exact_buffers(pytestconfig: pytest.Config) -> None:
-    """On the simulator each buffer is memory of its own, of its exact size, and holds NaN."""
-    if not simulator.is_chosen(pytestconfig.getoption("--backend")):
-        return
-    from graphc.runtime import device
-
-    def allocate(pool: device.DevicePool, nbytes: int) -> device.PooledBuffer:
-        buffer = lent(pool, nbytes)
-        pool.queue.write(buffer.handle, 0, np.full(max(nbytes, 1), 0xFF, np.uint8))
-        return buffer
-
-    lent, device.DevicePool.allocate = device.DevicePool.allocate, allocate
-    device.DevicePool.give_back = lambda pool, block: None
-    device.size_class = lambda nbytes: max(nbytes, 1)
+    if simulator.is_chosen(pytestconfig.getoption("--backend")):
+        simulator.use_exact_buffers()
 
 
 @pytest.fixture(scope="session")
