@@ -82,3 +82,17 @@ def test_small_maps_of_costly_functions_are_for_all_threads(backend):
             (costly,) = gc.plan(gc.sigmoid(x) * gc.tanh(x * 2) + gc.sigmoid(x - 1) * gc.exp(x)).kernels
             (cheap,) = gc.plan(x * 2 + 1).kernels
             assert costly.launch[0] % threads == 0 and cheap.launch[0] == 1
+
+
+def test_windows_are_written_out_whole_if_that_is_short(backend):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    x, y = np.arange(360.0).reshape(6, 3, 10, 2) / 360, np.arange(60.0).reshape(6, 10)
+    s, t = gc.asarray(x), gc.asarray(y)[:, None, :, None]
+    formula = s * t
+    for _ in range(12):
+        formula = gc.sin(formula) * s + gc.exp(-formula * formula) * t
+    for value, stores in ((s * t + 1, 6), (formula, 2)):
+        (kernel,) = gc.plan(value).kernels
+        assert kernel.source.count("y0[") == stores
+    np.testing.assert_array_equal((s * t + 1).numpy(), x * y[:, None, :, None] + 1)

@@ -39,6 +39,7 @@ ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at 
 STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
+WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
 VECTOR = 32                 # bytes of a vector of which short rows have
 FEW_VECTORS = 8             # at most,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
@@ -166,13 +167,25 @@ class _Lowering:
         return (self.group.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
                 and self.axes[-2].extent > NARROW and not self.group.prologue)
 
+    def _computed(self) -> list[Node]:
+        """The operations on elements, each once."""
+        seen: dict[Node, None] = {}
+        stack = [s.value for stage in self.stages for s in stage.body]
+        while stack:
+            expr = stack.pop()
+            if expr not in seen:
+                seen[expr] = None
+                stack.extend(expr.srcs)
+        return [expr for expr in seen if expr.op.kind == ELEMENTWISE]
+
     def windows(self) -> tuple[Axis, ...]:
         """Of a narrow map, the axes to write out: the last, and if it is as short the one before the vectorised one, as
         the rows of a window are, where something is the same for all of these."""
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
             row, column, _ = self.axes[-3:]
             found = [ix.axes_of(index) for index in self.indices]
-            if any(column in axes and row not in axes for axes in found):
+            short = len(self._computed()) * row.extent * self.axes[-1].extent <= WRITTEN_OUT
+            if short and any(column in axes and row not in axes for axes in found):
                 return row, self.axes[-1]
         return self.axes[-1:]
 
@@ -457,14 +470,7 @@ class _Lowering:
 
     def _least_chunk(self, total: int) -> int:
         """How many elements of a map a thread takes at least: fewer if they are costly, and as many as the others."""
-        cost, seen = 0, set()
-        stack = [s.value for stage in self.stages for s in stage.body]
-        while stack:
-            expr = stack.pop()
-            if expr not in seen:
-                seen.add(expr)
-                cost += expr.op.cost if expr.op.kind == ELEMENTWISE else 0
-                stack.extend(expr.srcs)
+        cost = sum(expr.op.cost for expr in self._computed())
         least = MAP_CHUNK * CHEAP // max(cost, CHEAP)
         chunks = -(-total // least)
         return -(-total // _rounded(chunks, settings.num_threads)) if 1 < chunks < 8 and cost > CHEAP else least
