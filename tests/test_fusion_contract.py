@@ -149,3 +149,13 @@ def test_a_gigantic_softmax_takes_three_sweeps():
     plan = gc.plan(gc.softmax(array(1 << 20), axis=0))
     assert len(plan.kernels) <= 3, f"{plan}"
     assert plan.bytes_moved <= 2 * 1.05 * 2 * (1 << 22)
+
+
+def test_edges_of_a_padded_array_do_not_fill_a_kernel():
+    """The expression that is padded would stand nine times in the next step's kernel, and each read of that would ask
+    which part of the padded array it is from."""
+    u = array(40, 40)
+    for _ in range(4):
+        u = gc.pad(u[1:-1, 1:-1] + 0.1 * gc.tanh(laplacian(u)), 1, mode="edge")
+    plan = gc.plan(u)
+    assert len(plan.kernels) == 6 and max(len(k.source) for k in plan.kernels) < 6000

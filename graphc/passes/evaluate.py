@@ -37,6 +37,8 @@ STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops
 POSITION_COST = 2           # an operation of index arithmetic
 READ_COST = 1               # reading it once more instead of computing it
+PART_COST = 3               # asking which part of a concatenation an element comes from
+COPIED = 60                 # additions in the copies of an expression that is evaluated at several places
 CONTRACTION_TILE = 256      # a contraction evaluates its left factor once for so many columns,
 CONTRACTION_ROWS = 1024     # and its right one, a panel that all rows of a block meet, for so many rows
 QUERIES = 96                # an attention reads keys and values once for this many queries
@@ -54,7 +56,8 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
         else:
             below = sum(0.0 if s in stored else cost[s] for s in dict.fromkeys(node.srcs))
             times = node.srcs[0].shape[node.attrs[0]] if node.op.kind == REDUCE else 1
-            own = 0 if node.op.kind == MOVEMENT else node.op.cost
+            own = PART_COST * (len(node.srcs) - 1) if node.op is CONCAT else 0 if node.op.kind == MOVEMENT \
+                else node.op.cost
             cost[node] = min(times * (below + own), 1e9)
     return cost
 
@@ -65,9 +68,10 @@ def _is_position(node: Node) -> bool:
     return cheap and node.dtype.kind in "iu" and node.op is not BUFFER
 
 
-def worth_storing(evaluations: float, size: int, cost: float) -> bool:
-    """True when computing the expression again costs more than one store and its re-reads."""
-    return size > 0 and (evaluations / size - 1) * (cost - READ_COST) > STORE_COST
+def worth_storing(evaluations: float, size: int, cost: float, copies: float) -> bool:
+    """True when computing the expression again costs more than one store and its re-reads, or when its copies, which
+    few elements may need (the edges of a padded array), would be most of a kernel's text."""
+    return size > 0 and ((evaluations / size - 1) * (cost - READ_COST) > STORE_COST or (copies - 1) * cost > COPIED)
 
 
 def is_anchor(node: Node) -> bool:
@@ -128,8 +132,8 @@ def never_stored(order: list[Node]) -> set[Node]:
     return (scores | masks) - in_memory
 
 
-class Evaluations:
-    """Counts evaluations from the readers down. Feed nodes in reverse topological order, `own` known by then."""
+class Readings:
+    """Counts from the readers down. Feed nodes in reverse topological order."""
 
     def __init__(self):
         self._shared: dict[Node, float] = {}        # by elementwise readers: one evaluation serves all
@@ -143,6 +147,19 @@ class Evaluations:
 
     def _move(self, node: Node, count: float) -> None:
         self._moved[node] = self._moved.get(node, 0.0) + count
+
+
+class Copies(Readings):
+    """At how many places an expression would stand in the text of a kernel."""
+
+    def read_by(self, node: Node, count: float) -> None:
+        """The node stands at `count` places."""
+        for src in node.srcs:
+            (self._share if node.op.kind in (ELEMENTWISE, REDUCE) or node.op is EXPAND else self._move)(src, count)
+
+
+class Evaluations(Readings):
+    """How many elements are computed."""
 
     def read_by(self, node: Node, count: float) -> None:
         """The node is evaluated `count` times in all; note what that means for its sources."""

@@ -43,6 +43,7 @@ from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import (
     UNROLLED,
+    Copies,
     Evaluations,
     inlined_costs,
     is_anchor,
@@ -140,7 +141,7 @@ def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[
 def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
     stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
-    counts = Evaluations()
+    counts, copies = Evaluations(), Copies()
     for node in reversed(order):
         if node.op in (BUFFER, PARAM, CONST) or node.op.kind == OTHER:
             continue
@@ -152,11 +153,12 @@ def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
             written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
             (stored if written_out else anchors).add(node)
         elif node not in stored and (_must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ()))
-                                     or worth_storing(evaluations, node.size, cost[node])):
+                                     or worth_storing(evaluations, node.size, cost[node], copies.of(node))):
             stored.add(node)
         if node in anchors or node in stored:
             evaluations = node.size if node.op.kind != LIBRARY else 1
         counts.read_by(node, evaluations)
+        copies.read_by(node, 1 if node in anchors or node in stored else min(copies.of(node), 1e9))
     return stored - anchors, anchors
 
 
