@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc.tolerances import equal_bits
 
 SHAPES = [(1,), (5,), (0,), (3, 4), (2, 0, 3), (2, 3, 5)]
 DTYPES = ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64"]
@@ -30,6 +31,21 @@ def test_equal_elements_keep_their_order_in_both_directions():
     x = np.array([2, 1, 2, 1, 2])
     check(gc.argsort(gc.asarray(x)), [1, 3, 0, 2, 4])
     check(gc.argsort(gc.asarray(x), descending=True), [0, 2, 4, 1, 3])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "uint8", "uint32", "uint64"])
+@pytest.mark.parametrize("shape, axis", [((400,), 0), ((5, 60), 1), ((60, 5), 0)])
+def test_zeros_and_nan_stay_in_their_order(dtype, shape, axis):
+    """As NumPy's stable kind, to the bits: zeros of both signs, NaN of several payloads, the ends of whole numbers."""
+    random = np.random.default_rng(len(dtype))
+    x = sample(shape, dtype)
+    flat = x.reshape(-1)
+    special = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf], dtype) if x.dtype.kind == "f" else \
+        np.array([0, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+    flat[random.integers(0, x.size, x.size // 2)] = random.choice(special, x.size // 2)
+    order = np.argsort(x, axis=axis, kind="stable")
+    assert equal_bits(np.asarray(gc.argsort(gc.asarray(x), axis=axis)), order)
+    assert equal_bits(np.asarray(gc.sort(gc.asarray(x), axis=axis)), np.take_along_axis(x, order, axis))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])

@@ -86,19 +86,48 @@ def _comparable(x: np.ndarray) -> np.ndarray:
 
 def _sort(arguments, x):
     axis, descending, stable = arguments
-    # Equal integers cannot be told apart, so the faster kind gives the same result.
-    found = np.sort(_comparable(x), axis, kind="stable" if stable and x.dtype.kind not in "biu" else None)
+    x = _comparable(x)
+    if stable and x.dtype.kind == "c":
+        found = np.sort(x, axis, kind="stable")
+    else:
+        found = np.sort(x, axis)    # ten times faster; most equal numbers cannot be told apart
+        if stable and x.dtype.kind == "f":
+            _restore(found, x, axis)
     return (np.flip(found, axis) if descending else found,)
+
+
+def _restore(found: np.ndarray, x: np.ndarray, axis: int) -> None:
+    """Put zeros, which have signs, and NaN, which have payloads, into the order in which they stand in x."""
+    found, x = np.moveaxis(found, axis, -1), np.moveaxis(x, axis, -1)
+    for is_one in (lambda array: array == 0, np.isnan):
+        here = is_one(found)
+        if here.any():
+            found[here] = x[is_one(x)]      # as many in each row
 
 
 def _argsort(arguments, x):
     axis, descending, stable = arguments
-    kind = "stable" if stable else None
+    order = _stable_order if stable else np.argsort
     x = _comparable(x)
     if not descending:
-        return (np.argsort(x, axis, kind=kind),)
+        return (order(x, axis),)
     # Backwards, sorted, backwards again: descending, with equal elements still in their first order.
-    return (x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind=kind), axis),)
+    return (x.shape[axis] - 1 - np.flip(order(np.flip(x, axis), axis), axis),)
+
+
+def _stable_order(x: np.ndarray, axis: int) -> np.ndarray:
+    """np.argsort(x, axis, kind="stable"). What has at most 32 bits is sorted as one integer with its position below it,
+    which is several times faster."""
+    if x.dtype.itemsize > 4 or x.dtype.kind == "c":
+        return np.argsort(x, axis, kind="stable")
+    if x.dtype.kind == "f":     # its bits in the order of its values; one zero, and one NaN above all
+        bits = np.where(np.isnan(x), np.float32(np.nan), x.astype(np.float32) + np.float32(0)).view(np.int32)
+        x = bits ^ (bits >> 31 & 0x7FFFFFFF)
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    middle = 1 << 31 if x.dtype.kind == "u" else 0      # what is shifted has to lie in the range of int32
+    keys = x.astype(np.int64) - middle << 32 | np.arange(x.shape[axis]).reshape(shape)
+    return np.sort(keys, axis) & 0xFFFFFFFF
 
 
 def _searchsorted(arguments, sorted_x, values):
