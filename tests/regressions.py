@@ -126,6 +126,10 @@ REGRESSIONS = {
         v1 @ leaf('complex64', (2, 9), 'plain', 851)
         v2 / leaf('complex64', (33, 2, 1), 'plain', 293)
     """,
+    "the compiler mixed up loads under a condition between several stores": """
+        leaf('int64', (1, 1, 8, 2), 'plain', 608)
+        gc.pad(7 - v0, ((0, 2), (1, 2), (1, 1), (0, 1)), constant_values=0)
+    """,
     "the verifier lost the end of a shorter last block in a division": """
         leaf('float32', (1, 2049, 1), 'special', 645)
         gc.maximum(leaf('float32', (3, 2049, 40), 'special', 514), v0)

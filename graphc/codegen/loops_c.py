@@ -33,6 +33,7 @@ from graphc.ir.kernel import (
     Store,
     Template,
     data_exprs,
+    has_masked_load,
     operands,
 )
 from graphc.ir.node import Node, make, rebuild
@@ -245,9 +246,10 @@ class _Model:
 
     def independent(self, body: tuple, axis: Axis) -> bool:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would
-        make a second copy of the loop for arrays that overlap, and it gives up where stores times loads are too many.
-        """
+        make a second copy of the loop for arrays that overlap; it gives up where stores times loads are too many."""
         stores = [s for s in body if type(s) is Store]
+        if len(stores) > 1 and any(has_masked_load(s.value) for s in stores):
+            return False    # GCC 12 would vectorise the loads under a condition wrongly
         return len(stores) > (not self.scratch) and all(type(s) in (Let, Store, Accumulate) for s in body) and \
             all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 

@@ -189,6 +189,10 @@ def load(buffer: int, index: Index, dtype: DType, mask: Node | None = None) -> N
     return make(LOAD, dtype, (), () if mask is None else (mask,), (buffer, index))
 
 
+def has_masked_load(expr: Node) -> bool:
+    return expr.op is LOAD and bool(expr.srcs) or any(map(has_masked_load, expr.srcs))
+
+
 def data_exprs(index: Index) -> list[Node]:
     """The expressions gathered inside an index."""
     found: list[Node] = []
