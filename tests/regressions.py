@@ -135,4 +135,25 @@ REGRESSIONS = {
         gc.maximum(leaf('float32', (3, 2049, 40), 'special', 514), v0)
         gc.nanmin(v1, axis=(1, 2))
     """,
+    "the compiler fused the imaginary part of a number times its conjugate": """
+        leaf('complex128', (65, 2), 'plain', 412)
+        assigned(v0, np.s_[20:15:-3, :,], 0)
+        gc.vecdot(v1, v1)
+    """,
+    "the compiler fused the sum and the difference of a pair": """
+        leaf('float32', (100, 2), 'plain', 5)
+        leaf('float32', (100, 2), 'plain', 6)
+        v0[:, 0] * v1[:, 0] - v0[:, 1] * v1[:, 1]
+        gc.stack([v2, v0[:, 0] * v1[:, 1] + v0[:, 1] * v1[:, 0]], axis=-1)
+    """,
+    "the verifier lost the end of a block beside a remainder": """
+        leaf('float64', (40000, 3), 'plain', 159)
+        gc.tile(v0 * v0, 2)
+        gc.prod(v1 * v1, axis=(0, 1), keepdims=True)
+    """,
+    "the verifier lost the end of a block in a reshape of a reshape": """
+        leaf('float32', (3, 2049, 40), 'plain', 109)
+        gc.square(v0.reshape((8196, 5, 3, 2)))
+        gc.nanmin(v1, axis=None)
+    """,
 }

@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.macros import MacroFile, macros
-from graphc.codegen.spell import NARROW, Speller, dialect, unsigned
+from graphc.codegen.helpers_c import helper_texts
+from graphc.codegen.macros import macros
+from graphc.codegen.spell import NARROW, dialect, unsigned
+from graphc.codegen.spell_c import CSpeller
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
@@ -69,10 +71,7 @@ NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
-MATH_TWO = ("pow", "atan2", "hypot")
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
-# C type -> its real type and the suffix of libm
-TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:
@@ -100,12 +99,12 @@ def _text(environment, model: _Model, entry: str) -> str:
     body = model.statements(model.kernel.body, {})
     axes = model.axes()
     chunk, total = model.spell.arg(model.kernel.chunk), model.total
-    helpers = _helpers(environment, model.spell)
+    helpers = helper_texts(environment, model.spell)
     buffers = [{"name": b.name, "number": k, "type": model.spell.language.memory(b.dtype), "written": b.written,
                 "shared": b.same is not None} for k, b in enumerate(model.kernel.buffers)]
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
-    helpers += [h for h in _helpers(environment, model.spell) if h not in helpers]
+    helpers += [h for h in helper_texts(environment, model.spell) if h not in helpers]
     values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
@@ -132,7 +131,7 @@ class _Operation(Struct, frozen=True):
 class _Model:
     def __init__(self, kernel: Kernel, name: str):
         self.kernel = kernel
-        self.spell = Speller(dialect(name), kernel)
+        self.spell = CSpeller(dialect(name), kernel)
         self.scratch = 0
         # of vectors that may overlap: not where an element is written over that is then read again
         self.lanes_of_row = kernel.lanes if all(b.same is None for b in kernel.buffers) else 0
@@ -248,10 +247,12 @@ class _Model:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would
         make a second copy of the loop for arrays that overlap; it gives up where stores times loads are too many."""
         stores = [s for s in body if type(s) is Store]
-        if len(stores) > 1 and any(has_masked_load(s.value) for s in stores):
+        if not len(stores) > (not self.scratch) or any(type(s) not in (Let, Store, Accumulate) for s in body):
+            return False
+        written = sum(type(s) is not Let for s in body)     # by accumulators too
+        if written > 1 and any(has_masked_load(s.value) for s in body):
             return False    # GCC 12 would vectorise the loads under a condition wrongly
-        return len(stores) > (not self.scratch) and all(type(s) in (Let, Store, Accumulate) for s in body) and \
-            all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
+        return all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def streamed(self, s: Loop, start: str, stop: str) -> dict:
         """Runs of elements that are first kept in the nearest cache and then stored past all of them."""
@@ -528,73 +529,3 @@ def _extreme(dtype: DType, maximum: bool) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers
-
-def _helpers(environment, spell: Speller) -> list[str]:
-    """The text of every helper that the kernel uses, each once."""
-    general = macros(environment, "c/helpers.c.j2")
-    inlined = macros(environment, "c/math.c.j2")
-    texts: dict[str, None] = {}
-    vector_math = False
-    for name in spell.helpers:
-        stem = name.removeprefix("gc_")
-        if stem in ("check_index", "threefry", "odd", "stream"):
-            text = general[stem]()
-        elif stem.startswith("tiles_"):
-            name, _, c_type = stem.removeprefix("tiles_").partition("_")
-            text = macros(environment, "c/tiles.c.j2")[name](c_type)
-        elif stem.endswith(("bfloat16", "float16")):
-            text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
-        elif stem.startswith("bits_"):
-            c_type = stem.removeprefix("bits_")
-            text = general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
-        elif stem.startswith("bitcast_"):
-            text = general["bitcast"](*_two_types(stem.removeprefix("bitcast_")))
-        elif stem in inlined:
-            for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
-                texts[part.strip()] = None
-            text = inlined[stem]()
-        elif stem.startswith(("max_", "min_")):
-            for part in _words(general, stem[4:]):
-                texts[part.strip()] = None
-            text, _ = _typed(general, general, stem)
-        else:
-            text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
-            vector_math = vector_math or math
-        texts[text.strip()] = None
-    if vector_math:
-        return [general["vector_math"]().strip(), *texts]
-    return list(texts)
-
-
-def _words(general: MacroFile, c_type: str) -> tuple[str, str]:
-    """From the bits of a floating-point type to its values, and back."""
-    word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
-    return general["bits"](c_type, word), general["bitcast"](word, c_type)
-
-
-def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool]:
-    """A helper for one C type, and whether it is a transcendental function. `numbers`: the complex helpers."""
-    for c_type, (real, f) in TYPES.items():
-        if not stem.endswith("_" + c_type):
-            continue
-        name = stem.removesuffix("_" + c_type)
-        for templates in (numbers, general) if c_type != real or name == "cabs" else (general,):
-            if name in templates:
-                return templates[name](c_type, real, f), False
-        if c_type != real:
-            return numbers["library"](name, c_type, real, f, 2 if name == "cpow" else 1), False
-        return general["math"](name, c_type, f, 2 if name in MATH_TWO else 1), True
-    name, _, c_type = stem.rpartition("_int") if "_int" in stem else stem.rpartition("_uint")
-    c_type = ("int" if "_int" in stem else "uint") + c_type
-    return general[name](c_type, unsigned(c_type), None), False
-
-
-def _two_types(text: str) -> tuple[str, str]:
-    names = ("uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "float",
-             "double")
-    for a in names:
-        if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
-            return a, text.removeprefix(a + "_")
-    raise ValueError(f"no bitcast helper for {text}")
-
-

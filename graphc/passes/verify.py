@@ -417,16 +417,17 @@ def bounds(index: Index, ranges: Ranges, limits: Limits) -> tuple[int, int]:
             last = shift(add(index, mul(add(limits[axis], mul(of(axis), -1)), k)), -k)
             high = min(high, bounds(last, ranges, limits)[1])     # a limit names outer axes only: this ends
     for atom, k in index.terms:
-        if type(atom) is FloorDiv and k > 0 and len(index.terms) > 1 and all(c % k == 0 for _, c in index.terms):
+        if type(atom) is FloorDiv and k > 0 and any(c % k == 0 for other, c in index.terms if other != atom):
             high = min(high, _inside_division(atom, k, index, ranges, limits))
     return low, high
 
 
 def _inside_division(atom: FloorDiv, k: int, index: Index, ranges: Ranges, limits: Limits) -> int:
     """The greatest value of k*(a // n) + k*b + c as k*((a + n*b) // n) + c: a limit may hold for the sum only."""
-    others = Index(tuple((other, c // k) for other, c in index.terms if other != atom))
-    whole = add(atom.numerator, mul(others, atom.denominator))
-    return bounds(whole, ranges, limits)[1] // atom.denominator * k + index.const
+    inside = Index(tuple((other, c // k) for other, c in index.terms if other != atom and c % k == 0))
+    rest = Index(tuple((other, c) for other, c in index.terms if other != atom and c % k), index.const)
+    whole = add(atom.numerator, mul(inside, atom.denominator))
+    return bounds(whole, ranges, limits)[1] // atom.denominator * k + bounds(rest, ranges, limits)[1]
 
 
 def _atom_bounds(atom, ranges: Ranges, limits: Limits) -> tuple[int, int]:

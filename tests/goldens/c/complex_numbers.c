@@ -4,17 +4,18 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-/* The plain formula, without the recovery of infinities that C has. Not a * c - b * d: beside the sum in the other
-   part, GCC 12 makes fused multiply-adds of a difference, -ffp-contract=off or not. */
+/* The plain formula, without the recovery of infinities that C has. GCC 12 makes fused multiply-adds of a sum beside a
+   difference, -ffp-contract=off or not: those of the products times one, which change no bit. */
+__attribute__((visibility("hidden"))) float gc_cmul_cfloat_one = 1;
 static inline cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 {
-    const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
-    return __builtin_complex((float)(a * c + b * -d), (float)(a * d + b * c));
+    const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y, one = gc_cmul_cfloat_one;
+    return __builtin_complex((float)(a * c * one - b * d * one), (float)(a * d * one + b * c * one));
 }
 float hypotf(float, float);
 static inline float gc_cabs_float(cfloat x) { return hypotf(__real__ x, __imag__ x); }
 
-int64_t map_abs_c6fb4f6a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_285d20af(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];

@@ -1,0 +1,80 @@
+"""The functions that a C kernel calls, from their templates."""
+from __future__ import annotations
+
+from graphc.codegen.macros import MacroFile, macros
+from graphc.codegen.spell import Speller, unsigned
+
+MATH_TWO = ("pow", "atan2", "hypot")
+# C type -> its real type and the suffix of libm
+TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
+
+
+def helper_texts(environment, spell: Speller) -> list[str]:
+    """The text of every helper that the kernel uses, each once."""
+    general = macros(environment, "c/helpers.c.j2")
+    inlined = macros(environment, "c/math.c.j2")
+    texts: dict[str, None] = {}
+    vector_math = False
+    for name in spell.helpers:
+        stem = name.removeprefix("gc_")
+        if stem in ("check_index", "threefry", "odd", "stream"):
+            text = general[stem]()
+        elif stem.startswith("tiles_"):
+            name, _, c_type = stem.removeprefix("tiles_").partition("_")
+            text = macros(environment, "c/tiles.c.j2")[name](c_type)
+        elif stem.endswith(("bfloat16", "float16")):
+            text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
+        elif stem.startswith("bits_"):
+            c_type = stem.removeprefix("bits_")
+            text = general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
+        elif stem.startswith("bitcast_"):
+            text = general["bitcast"](*_two_types(stem.removeprefix("bitcast_")))
+        elif stem in inlined:
+            for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
+                texts[part.strip()] = None
+            text = inlined[stem]()
+        elif stem.startswith(("max_", "min_")):
+            for part in _words(general, stem[4:]):
+                texts[part.strip()] = None
+            text, _ = _typed(general, general, stem)
+        else:
+            text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
+            vector_math = vector_math or math
+        texts[text.strip()] = None
+    if vector_math:
+        return [general["vector_math"]().strip(), *texts]
+    return list(texts)
+
+
+def _words(general: MacroFile, c_type: str) -> tuple[str, str]:
+    """From the bits of a floating-point type to its values, and back."""
+    word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
+    return general["bits"](c_type, word), general["bitcast"](word, c_type)
+
+
+def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool]:
+    """A helper for one C type, and whether it is a transcendental function. `numbers`: the complex helpers."""
+    for c_type, (real, f) in TYPES.items():
+        if not stem.endswith("_" + c_type):
+            continue
+        name = stem.removesuffix("_" + c_type)
+        for templates in (numbers, general) if c_type != real or name == "cabs" else (general,):
+            if name in templates:
+                return templates[name](c_type, real, f), False
+        if c_type != real:
+            return numbers["library"](name, c_type, real, f, 2 if name == "cpow" else 1), False
+        return general["math"](name, c_type, f, 2 if name in MATH_TWO else 1), True
+    name, _, c_type = stem.rpartition("_int") if "_int" in stem else stem.rpartition("_uint")
+    c_type = ("int" if "_int" in stem else "uint") + c_type
+    return general[name](c_type, unsigned(c_type), None), False
+
+
+def _two_types(text: str) -> tuple[str, str]:
+    names = ("uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t", "float",
+             "double")
+    for a in names:
+        if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
+            return a, text.removeprefix(a + "_")
+    raise ValueError(f"no bitcast helper for {text}")
+
+
