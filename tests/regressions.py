@@ -141,8 +141,8 @@ REGRESSIONS = {
         gc.vecdot(v1, v1)
     """,
     "the compiler fused the sum and the difference of a pair": """
-        leaf('float32', (100, 2), 'plain', 5)
-        leaf('float32', (100, 2), 'plain', 6)
+        leaf('float32', (1000, 2), 'plain', 5)
+        leaf('float32', (1000, 2), 'plain', 6)
         v0[:, 0] * v1[:, 0] - v0[:, 1] * v1[:, 1]
         gc.stack([v2, v0[:, 0] * v1[:, 1] + v0[:, 1] * v1[:, 0]], axis=-1)
     """,
