@@ -51,6 +51,8 @@ def find(roots: Sequence[Node]) -> tuple[object, list, list[int]] | None:
 
 def learn(graph: Graph, entry: object) -> None:
     """Recognise this graph from now on, if it is of a kind that can be."""
+    if graph.key[0] is None:        # constants alone, which are computed wherever the user is
+        return
     if graph.traced or graph.parts or len(graph.order) > SMALL or any(n.op in (ALIAS, PARAM) for n in graph.order):
         return
     root = graph.roots[0]

@@ -138,6 +138,17 @@ def test_switches_are_looked_at(walks):
     assert len(walks) > count
 
 
+def test_constants_go_where_the_user_is():
+    def f():
+        return gc.zeros(3) + 1.5
+
+    for _ in range(4):
+        gc.realize(f())
+    with gc.backend("reference"):
+        t = gc.realize(f())
+        assert t.device == "reference" and t.tolist() == [1.5] * 3
+
+
 def test_threads_share_what_is_familiar():
     x = leaf(3, 100)
     want = ((x * 2.5 + 0.5).exp()).numpy()
