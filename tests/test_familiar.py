@@ -144,9 +144,10 @@ def test_constants_go_where_the_user_is():
 
     for _ in range(4):
         gc.realize(f())
+    before = gc.counters()
     with gc.backend("reference"):
-        t = gc.realize(f())
-        assert t.device == "reference" and t.tolist() == [1.5] * 3
+        assert gc.realize(f()).device == "reference"
+    assert (gc.counters() - before).launches == 0
 
 
 def test_threads_share_what_is_familiar():
