@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.codegen import environment, loops_c
+from graphc.codegen import environment, helpers_c
 from graphc.ir.dtype import by_name
 from graphc.ir.ops import get
 from graphc.runtime.build import build
@@ -145,7 +145,7 @@ def test_bits_do_not_depend_on_length_or_offset(name, dtype):
 
 def loop(name: str, c_type: str, flags: tuple[str, ...]):
     """The compiled loop y[i] = name(x[i])."""
-    parts = loops_c._helpers(environment(), SimpleNamespace(helpers={f"gc_{name}_{c_type}": None}))
+    parts = helpers_c.helper_texts(environment(), SimpleNamespace(helpers={f"gc_{name}_{c_type}": None}))
     integers = [f"typedef __{u}INT{b}_TYPE__ {u.lower()}int{b}_t;" for u in ("", "U") for b in (32, 64)]
     text = "\n".join([*integers, *parts, f"""
 void run(const {c_type} *restrict x, {c_type} *restrict y, int64_t n)
