@@ -146,6 +146,11 @@ REGRESSIONS = {
         v0[:, 0] * v1[:, 0] - v0[:, 1] * v1[:, 1]
         gc.stack([v2, v0[:, 0] * v1[:, 1] + v0[:, 1] * v1[:, 0]], axis=-1)
     """,
+    "a padded concatenation was read at a place that lies in none of its parts": """
+        gc.sum(leaf('float32', (13, 0, 0), 'plain', 644), axis=(0, 1, 2), keepdims=True)
+        gc.concat([v0, v0, v0, leaf('float32', (1, 1, 0), 'plain', 503)], axis=2)
+        gc.argmax(gc.pad(v1, ((1, 1), (2, 2), (2, 0)), constant_values=0), axis=2)
+    """,
     "the verifier lost the end of a block beside a remainder": """
         leaf('float64', (40000, 3), 'plain', 159)
         gc.tile(v0 * v0, 2)

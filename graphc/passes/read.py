@@ -217,6 +217,8 @@ class Reader:
             start += src.shape[axis]
             if inside is None or not _is_false(inside):
                 parts.append((inside, (yield src, (*index[:axis], i, *index[axis + 1:]), both(mask, inside))))
+        if not parts:       # a place outside, which nobody asks for without a condition
+            return const(0, node.dtype)
         result = parts[-1][1]
         for inside, value in reversed(parts[:-1]):
             result = make(WHERE, node.dtype, (), (inside, value, result))
