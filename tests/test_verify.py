@@ -15,22 +15,7 @@ from graphc.ir.index import Axis
 from graphc.ir.kernel import VALUE, Kernel, KernelBuffer, Let, Loop, Store, index_value, load
 from graphc.ir.node import Node, buffer, const, make
 from graphc.ir.ops import (
-    ADD,
-    AND,
-    CONCAT,
-    DOT,
-    EQ,
-    EXP,
-    EXPAND,
-    LT,
-    PERMUTE,
-    RESHAPE,
-    SLICE,
-    SUM,
-    TAKE,
-    UPDATE,
-    WHERE,
-    WINDOW,
+    ADD, AND, CONCAT, DOT, EQ, EXP, EXPAND, LT, PERMUTE, RESHAPE, SLICE, SUM, TAKE, UPDATE, WHERE, WINDOW,
 )
 from graphc.passes import fuse
 from graphc.passes.verify import VerifyError, bounds, verify_graph, verify_kernel, verify_schedule

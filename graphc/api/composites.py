@@ -4,26 +4,8 @@ from __future__ import annotations
 import math
 
 from graphc.api.elementwise import (
-    _as_float,
-    _float_operands,
-    abs,
-    add,
-    atan2,
-    equal,
-    exp,
-    floor_divide,
-    greater,
-    imag,
-    isnan,
-    log1p,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    real,
-    remainder,
-    subtract,
-    where,
+    _as_float, _float_operands, abs, add, atan2, equal, exp, floor_divide, greater, imag, isnan, log1p, maximum,
+    minimum, multiply, negative, real, remainder, subtract, where,
 )
 from graphc.api.record import cast
 from graphc.errors import DTypeError

@@ -24,40 +24,11 @@ from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
-    LOAD,
-    VALUE,
-    Accumulate,
-    If,
-    Kernel,
-    Let,
-    Local,
-    Loop,
-    Store,
-    Template,
-    data_exprs,
-    has_masked_load,
-    operands,
+    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs, has_masked_load, operands,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
-    ADD,
-    CAST,
-    CONST,
-    CONTRACT,
-    EQ,
-    EXP,
-    LE,
-    LT,
-    MAX,
-    MAXIMUM,
-    MIN,
-    MINIMUM,
-    MUL,
-    NEG,
-    PARAM,
-    SUB,
-    TABLE,
-    WHERE,
+    ADD, CAST, CONST, CONTRACT, EQ, EXP, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE, WHERE,
 )
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES

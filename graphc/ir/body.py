@@ -14,23 +14,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.meaning import BadIndex
 from graphc.ir.node import Node, buffer, const_value, is_exponent, make, topological, untracked
 from graphc.ir.ops import (
-    ADD,
-    ALIAS,
-    BUFFER,
-    CONST,
-    CONTRACT,
-    CUSTOM,
-    EXP,
-    FENCE,
-    GET,
-    IOTA,
-    MOVEMENT,
-    NEG,
-    PARAM,
-    POW,
-    REDUCE,
-    SCAN,
-    SUB,
+    ADD, ALIAS, BUFFER, CONST, CONTRACT, CUSTOM, EXP, FENCE, GET, IOTA, MOVEMENT, NEG, PARAM, POW, REDUCE, SCAN, SUB,
     TANH,
 )
 

@@ -14,18 +14,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD,
-    Accumulate,
-    Kernel,
-    KernelBuffer,
-    Loop,
-    Operand,
-    Span,
-    Store,
-    Template,
-    data_exprs,
-    index_of,
-    index_value,
+    LOAD, Accumulate, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, data_exprs, index_of, index_value,
     operands,
 )
 from graphc.ir.node import Node, make

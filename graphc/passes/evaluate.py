@@ -10,25 +10,8 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    ATTENTION,
-    BUFFER,
-    CONCAT,
-    CONTRACT,
-    ELEMENTWISE,
-    EXPAND,
-    GATHER,
-    LIBRARY,
-    MOVEMENT,
-    OTHER,
-    PAD,
-    PART,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    SCATTER,
-    SOURCE,
-    TAKE_ALONG,
-    UPDATE,
+    ATTENTION, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
+    RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
 )
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as

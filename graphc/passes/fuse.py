@@ -18,38 +18,15 @@ from msgspec import Struct
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    ATTENTION,
-    BUFFER,
-    CONST,
-    CONTRACT,
-    ELEMENTWISE,
-    EXPAND,
-    GATHER,
-    LIBRARY,
-    MOVEMENT,
-    OTHER,
-    PARAM,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCATTER,
-    SOURCE,
-    UPDATE,
-    WINDOW,
+    ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
+    RESHAPE, SCATTER, SOURCE, UPDATE, WINDOW,
 )
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import (
-    UNROLLED,
-    Copies,
-    Evaluations,
-    inlined_costs,
-    is_anchor,
-    is_short,
-    never_stored,
-    short_reduction_inlined,
+    UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, never_stored, short_reduction_inlined,
     worth_storing,
 )
 from graphc.passes.structure import structure

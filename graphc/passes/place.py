@@ -13,19 +13,7 @@ from msgspec.structs import replace
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import (
-    INDEX,
-    LOAD,
-    LOCAL,
-    VALUE,
-    Accumulate,
-    If,
-    Let,
-    Local,
-    Loop,
-    Store,
-    data_exprs,
-    index_of,
-    operands,
+    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Let, Local, Loop, Store, data_exprs, index_of, operands,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import CONST, PARAM

@@ -17,34 +17,8 @@ from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (
-    ADD,
-    AND,
-    CAST,
-    CHECK_INDEX,
-    CONCAT,
-    CONST,
-    DOT,
-    ELEMENTWISE,
-    EQ,
-    EXPAND,
-    GATHER,
-    IOTA,
-    LE,
-    LT,
-    MAXIMUM,
-    MINIMUM,
-    MUL,
-    PAD,
-    PARAM,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCATTER_ROWS,
-    SLICE,
-    TAKE_ALONG,
-    UPDATE,
-    WHERE,
-    WINDOW,
+    ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DOT, ELEMENTWISE, EQ, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM, MINIMUM,
+    MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 
 Indices = tuple[Index, ...]

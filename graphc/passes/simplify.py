@@ -9,25 +9,8 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, const_value, make, rebuild, topological
 from graphc.ir.ops import (
-    ADD,
-    BITCAST,
-    CAST,
-    CONCAT,
-    CONST,
-    DIV,
-    DOT,
-    ELEMENTWISE,
-    EXPAND,
-    MOVEMENT,
-    MUL,
-    NEG,
-    PERMUTE,
-    POW,
-    REDUCE,
-    RESHAPE,
-    SLICE,
-    SUB,
-    WHERE,
+    ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG, PERMUTE, POW, REDUCE, RESHAPE,
+    SLICE, SUB, WHERE,
 )
 
 

@@ -12,19 +12,7 @@ from collections.abc import Container
 from graphc.ir.index import ZERO, Index, reshape_groups, through_reshape
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    CONCAT,
-    CONTRACT,
-    ELEMENTWISE,
-    EXPAND,
-    GATHER,
-    PAD,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCORES,
-    SLICE,
-    TAKE_ALONG,
-    UPDATE,
+    CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES, SLICE, TAKE_ALONG, UPDATE,
     WINDOW,
 )
 

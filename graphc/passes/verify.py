@@ -14,48 +14,12 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, shift
 from graphc.ir.kernel import (
-    INDEX,
-    LOAD,
-    LOCAL,
-    VALUE,
-    Accumulate,
-    If,
-    Kernel,
-    Let,
-    Local,
-    Loop,
-    Store,
-    Template,
-    index_of,
-    operands,
+    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, index_of, operands,
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    BUFFER,
-    CAST,
-    COMPLEX,
-    CONCAT,
-    CONST,
-    CONTRACT,
-    ELEMENTWISE,
-    EXPAND,
-    GATHER,
-    LIBRARY,
-    OTHER,
-    PAD,
-    PARAM,
-    PART,
-    PERMUTE,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    SLICE,
-    SOURCE,
-    TABLE,
-    TAKE_ALONG,
-    UPDATE,
-    WHERE,
-    WINDOW,
+    BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PAD, PARAM, PART,
+    PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 from graphc.ir.schedule import Schedule
 
