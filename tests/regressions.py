@@ -151,6 +151,10 @@ REGRESSIONS = {
         gc.concat([v0, v0, v0, leaf('float32', (1, 1, 0), 'plain', 503)], axis=2)
         gc.argmax(gc.pad(v1, ((1, 1), (2, 2), (2, 0)), constant_values=0), axis=2)
     """,
+    "the blocks of a long column of its own were the tile of a kernel": """
+        gc.max(leaf('uint32', (131073, 2), 'plain', 907), axis=1, keepdims=True)
+        gc.max(gc.cumulative_sum(v0, axis=1), axis=0, keepdims=True)
+    """,
     "the verifier lost the end of a block beside a remainder": """
         leaf('float64', (40000, 3), 'plain', 159)
         gc.tile(v0 * v0, 2)

@@ -452,6 +452,9 @@ def reduce(op: Op, x, axis=None, keepdims: bool = False, dtype=None, name: str |
 
 
 def _reduce_run(op: Op, x: Tensor, start: int, stop: int) -> Tensor:
+    rest = x.shape[stop:]
+    if rest and all(n == 1 for n in rest):      # the elements are neighbours in memory: a reduction of rows
+        return reshape_to(_reduce_run(op, x, start, x.ndim), x.shape[:start] + rest)
     if stop - start != 1:
         x = reshape_to(x, x.shape[:start] + (prod(x.shape[start:stop]),) + x.shape[stop:])
     node = x.node
