@@ -156,3 +156,11 @@ def test_bounds_follow_the_ranges():
     inner = ix.floordiv(ix.shift(ix.of(AXIS), 1), 4)
     assert bounds(inner, {AXIS: (0, 5)}, {}) == (0, 1) and bounds(inner, {AXIS: (3, 5)}, {}) == (1, 1)
     assert bounds(ix.mod(ix.shift(ix.of(AXIS), 1), 4), {AXIS: (3, 5)}, {}) == (0, 2)
+
+
+def test_bounds_follow_the_limits_of_loops_both_ways():
+    block, lane = Axis("i", 3), Axis("j", 4)
+    ranges, limits = {block: (0, 2), lane: (0, 3)}, {lane: ix.shift(ix.mul(ix.of(block), -4), 10)}
+    position = ix.add(ix.mul(ix.of(block), 4), ix.of(lane))
+    assert bounds(position, ranges, limits) == (0, 9)
+    assert bounds(ix.shift(ix.mul(position, -1), 9), ranges, limits) == (0, 9)

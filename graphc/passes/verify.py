@@ -371,19 +371,22 @@ def bounds(index: Index, ranges: Ranges, limits: Limits) -> tuple[int, int]:
 
     limits: where loops end that other axes shorten; the last iteration of such a loop is replaced by that.
     """
-    low = high = index.const
+    return -_greatest(mul(index, -1), ranges, limits), _greatest(index, ranges, limits)
+
+
+def _greatest(index: Index, ranges: Ranges, limits: Limits) -> int:
+    high = index.const
     for atom, k in index.terms:
         a, b = _atom_bounds(atom, ranges, limits)
-        low += k * (a if k > 0 else b)
         high += k * (b if k > 0 else a)
     for axis, k in index.terms:
         if k > 0 and axis in limits:
             last = shift(add(index, mul(add(limits[axis], mul(of(axis), -1)), k)), -k)
-            high = min(high, bounds(last, ranges, limits)[1])     # a limit names outer axes only: this ends
+            high = min(high, _greatest(last, ranges, limits))     # a limit names outer axes only: this ends
     for atom, k in index.terms:
         if type(atom) is FloorDiv and k > 0 and any(c % k == 0 for other, c in index.terms if other != atom):
             high = min(high, _inside_division(atom, k, index, ranges, limits))
-    return low, high
+    return high
 
 
 def _inside_division(atom: FloorDiv, k: int, index: Index, ranges: Ranges, limits: Limits) -> int:
@@ -391,7 +394,7 @@ def _inside_division(atom: FloorDiv, k: int, index: Index, ranges: Ranges, limit
     inside = Index(tuple((other, c // k) for other, c in index.terms if other != atom and c % k == 0))
     rest = Index(tuple((other, c) for other, c in index.terms if other != atom and c % k), index.const)
     whole = add(atom.numerator, mul(inside, atom.denominator))
-    return bounds(whole, ranges, limits)[1] // atom.denominator * k + bounds(rest, ranges, limits)[1]
+    return _greatest(whole, ranges, limits) // atom.denominator * k + _greatest(rest, ranges, limits)
 
 
 def _atom_bounds(atom, ranges: Ranges, limits: Limits) -> tuple[int, int]:
