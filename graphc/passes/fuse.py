@@ -257,10 +257,11 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
     seen: set[tuple[Node, track.Dims, bool]] = set()
     stack = [(src, dims, False) for src, dims in start]
     while stack:
-        src, dims, picked = stack.pop()
-        if (src, dims, picked) in seen or src.op in (CONST, PARAM):
+        item = stack.pop()
+        src, dims, picked = item
+        if item in seen or src.op in (CONST, PARAM):
             continue
-        seen.add((src, dims, picked))
+        seen.add(item)
         if src in folded:
             prologue[src] = None
             reads[src.srcs[0]] = None
@@ -271,7 +272,8 @@ def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folde
             if not picked:
                 whole.add(src)
             table = src.srcs[0] if src.op.kind == GATHER and src.size < src.srcs[0].size else None
-            stack.extend((below, into, picked or below is table) for below, into in track.sources(src, dims))
+            for below, into in track.sources(src, dims):
+                stack.append((below, into, picked or below is table))
     return Unit(node, anchor, reads, elements, list(prologue), list(inside), inside.keys() - whole)
 
 

@@ -48,7 +48,9 @@ def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
     """The sources of a node read at `dims`, each with its own dims."""
     kind, op = node.op.kind, node.op
     if kind == ELEMENTWISE:
-        return [(s, broadcast(dims, node.shape, s.shape)) for s in node.srcs]
+        shape = node.shape
+        plain = 1 not in shape      # most are: the same axes, then
+        return [(s, dims if plain and s.shape == shape else broadcast(dims, shape, s.shape)) for s in node.srcs]
     if kind == REDUCE:
         axis, src = node.attrs[0], node.srcs[0]
         return [(src, (*dims[:axis], OTHER, *dims[axis:]))]
