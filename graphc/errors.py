@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 
 # np.sum(t), a decorator or a `with` pass through these on their way to graphc: the user's line lies further out.
-_PLUMBING = ("graphc", "numpy", "contextlib", "functools")
+_PLUMBING = ("graphc", "numpy", "contextlib", "functools", "threading", "concurrent")
 
 
 class _Internal(dict):
@@ -112,6 +112,18 @@ def _short(file: str) -> str:
     except OSError:  # the current folder was removed
         return file
     return file[len(here) + 1 :] if file.startswith(here + os.sep) else file
+
+
+def warn(message: str) -> None:
+    """A RuntimeWarning at the user's line; it names no line of graphc's own."""
+    import warnings
+
+    site = user_site()
+    if site is None:
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    else:
+        file, line, _, _ = Site(*site).position()
+        warnings.warn_explicit(message, RuntimeWarning, file, line)
 
 
 # --------------------------------------------------------------------------------------------------------- the errors

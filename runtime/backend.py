@@ -17,7 +17,6 @@ import json
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from graphc.config import settings
-from graphc.errors import BackendError, CacheError, IndexOutOfRange
+from graphc.errors import BackendError, CacheError, IndexOutOfRange, warn
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime.buffers import Buffer
 
@@ -305,9 +304,7 @@ def _choose() -> tuple[Backend, tuple[str, ...]]:
 
 @cache
 def _warn_slow(reason: str) -> None:
-    warnings.warn(
-        f"graphc computes with NumPy, without compiled kernels: {reason}", RuntimeWarning, stacklevel=2
-    )  # fmt: skip
+    warn(f"graphc computes with NumPy, without compiled kernels: {reason}")
 
 
 def _best_gpu() -> Backend:

@@ -17,7 +17,6 @@ import os
 import re
 import stat
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from graphc.config import settings
-from graphc.errors import CacheError
+from graphc.errors import CacheError, warn
 
 MAGIC = b"graphc\x001"
 TAIL = 32 + len(MAGIC)
@@ -192,11 +191,8 @@ def _warn_once(folder: Path, error: OSError) -> None:
     if wanted not in _warned:
         _warned.add(wanted)
         reason = error.strerror or error
-        warnings.warn(
-            f"graphc works without its cache, because {folder} cannot be written ({reason}); every process compiles "
-            "its kernels anew. Set GRAPHC_CACHE_DIR to a folder that can be written.",
-            RuntimeWarning, stacklevel=2,
-        )  # fmt: skip
+        warn(f"graphc works without its cache, because {folder} cannot be written ({reason}); every process compiles "
+             "its kernels anew. Set GRAPHC_CACHE_DIR to a folder that can be written.")
 
 
 def forget_folder() -> None:

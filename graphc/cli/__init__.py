@@ -137,11 +137,14 @@ DEMO_EXAMPLES = """examples:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from graphc import __version__
+
     parser = argparse.ArgumentParser(
         prog="graphc",
         description="Lazy arrays compiled to fused kernels: read the kernels, see what fused, look after the cache.",
         epilog="graphc COMMAND --help shows examples of each command",
     )
+    parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable, summary: str, examples: str) -> argparse.ArgumentParser:

@@ -18,7 +18,7 @@ from graphc.cli.units import amount, size
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
 LINES = 12  # of the user's program, shown for one kernel by `explain`
-EXTENSIONS = {"cpu": ".c", "cuda": ".cu", "hip": ".hip", "opencl": ".cl"}
+EXTENSIONS = {"c": ".c", "cuda": ".cu", "hip": ".hip", "opencl": ".cl"}  # by dialect
 
 
 def dump_kernels(options: argparse.Namespace) -> int:
@@ -39,11 +39,10 @@ def dump_kernels(options: argparse.Namespace) -> int:
 
 def _check(plans: list[Any], name: str | None) -> int:
     """Let the compilers that are here take each kernel, and say which did; 1 if one refuses a kernel."""
-    import graphc as gc
     from graphc.errors import NoCompilerError
     from graphc.runtime import checkers
 
-    dialect = {"cpu": "c"}.get(name or gc.get_backend_name(), name or gc.get_backend_name())
+    dialect = _dialect(name)
     refused = False
     for kernel in dict.fromkeys(kernel for plan in plans for kernel in plan.program.all_kernels):
         try:
@@ -55,6 +54,13 @@ def _check(plans: list[Any], name: str | None) -> int:
             print(f"{kernel.entry}: {finding.compiler}: {finding.error or facts or 'accepted'}", file=sys.stderr)
             refused = refused or finding.error is not None
     return int(refused)
+
+
+def _dialect(name: str | None) -> str:
+    """In which language the kernels were shown that `collect` found for --backend NAME."""
+    from graphc import codegen, driver
+
+    return name if name and codegen.is_dialect(name) else driver.current_backend().dialect or "c"
 
 
 def header(number: int, kernel: Any) -> str:
@@ -116,14 +122,12 @@ def _check_writable(folder: Path) -> None:
 
 
 def _write(folder: Path, kernels: list[Any], form: str, backend: str | None) -> None:
-    import graphc as gc
-
     if form == "json":
         objects = [as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)]
         (folder / "kernels.json").write_text(json.dumps(objects, indent=2) + "\n")
         print(f"{len(kernels)} kernels in {folder / 'kernels.json'}")
         return
-    extension = EXTENSIONS.get(backend or gc.get_backend_name(), ".txt")
+    extension = EXTENSIONS.get(_dialect(backend), ".txt")
     for number, kernel in enumerate(kernels, 1):
         file = folder / f"{number:03}_{kernel.name}{extension}"
         file.write_text(f"{header(number, kernel)}\n{kernel.source.rstrip()}\n")

@@ -54,6 +54,8 @@ def profile(options: argparse.Namespace) -> int:
 
     if options.repeat < 1:
         raise UsageError("--repeat: at least 1")
+    if options.top is not None and options.top < 1:
+        raise UsageError("--top: at least 1")
     use_backend(options.backend)
     backend = driver.current_backend()
     if not isinstance(backend, CpuBackend):
@@ -122,8 +124,8 @@ def _show(rows: list[Row], top: int | None) -> None:
     from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else 160)
-    table = Table(title=f"{amount_of_time(sum(row.total for row in rows))} in {len(rows)} kernels",
-                  title_justify="left")  # fmt: skip
+    count = f"{len(rows)} kernel" + "s" * (len(rows) != 1)
+    table = Table(title=f"{amount_of_time(sum(row.total for row in rows))} in {count}", title_justify="left")
     table.add_column("kernel", overflow="fold")
     for name in ("launches", "median", "total", "share", "GB/s", "GFLOP/s", "of floor"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -45,7 +45,7 @@ def collect(
     except UsageError:
         raise
     except SystemExit as exit:
-        return Collected(plans, 0 if exit.code in (None, 0) else 1)
+        return Collected(plans, _status(exit.code))
     except Exception as error:
         # The kernels up to here are what the reader needs to understand the failure.
         traceback.print_exception(type(error), error, _users_part(error.__traceback__))
@@ -53,6 +53,13 @@ def collect(
     finally:
         driver.observers.remove(plans.append)
         driver.shown_dialect = None
+
+
+def _status(code: object) -> int:
+    """0 or 1 of what a program handed to sys.exit: a status, or a text, which Python would print."""
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    return 0 if code in (None, 0) else 1
 
 
 def use_backend(name: str | None) -> None:
