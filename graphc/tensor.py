@@ -358,15 +358,20 @@ class Tensor:
         return (1, 0) if lender is None else lender.dlpack_device
 
     def __reduce__(self):
-        return _from_pickle, (np.array(self.numpy()), self.dtype)
+        return _from_pickle, (np.array(self.numpy()), self.dtype, self.is_variable)
 
     def __copy__(self) -> Tensor:
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo) -> Tensor:
-        """A new handle on the same node: values never change, so there is nothing to copy."""
+        """A new handle on the same node: values never change, so there is nothing to copy. That of a variable is a
+        variable of its own, as the copy of a model must be."""
         from graphc.api.record import wrap
-        return wrap(self.node)
+        if not self.is_variable:
+            return wrap(self.node)
+        copied = wrap(untracked(self.node, LEAF)).requires_grad_()
+        copied.grad = self.grad if self.grad is None else wrap(self.grad.node)
+        return copied
 
     # ---- printing: shows values, so it realizes
 
@@ -388,6 +393,6 @@ def _printable(tensor: Tensor) -> np.ndarray:
     return array.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else array
 
 
-def _from_pickle(array: np.ndarray, dtype: DType) -> Tensor:
+def _from_pickle(array: np.ndarray, dtype: DType, requires_grad: bool = False) -> Tensor:
     array.flags.writeable = False
-    return Tensor(array, dtype=dtype)
+    return Tensor(array, dtype=dtype, requires_grad=requires_grad)

@@ -173,6 +173,17 @@ def test_handles_copy_pickle_and_hash():
     assert len({x, x, gc.copy(x)}) == 2
 
 
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_the_copy_of_a_variable_is_a_variable_of_its_own(copied):
+    x = gc.Tensor([2.0, 3.0], requires_grad=True)
+    (x * x).sum().backward()
+    y = copied(x)
+    assert (y.grad is None) == (copied not in (copy.copy, copy.deepcopy))
+    y.grad = None
+    (y * 5.0).sum().backward()
+    assert y.requires_grad and y.grad.tolist() == [5.0, 5.0] and x.grad.tolist() == [4.0, 6.0]
+
+
 def test_realize_returns_the_tensor():
     x = gc.arange(3) + 1
     assert x.realize() is x

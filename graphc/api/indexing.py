@@ -100,7 +100,7 @@ def _entry(item, name: str) -> list:
             return [item.numpy()]  # its count decides the shape of the result
         if item.dtype.kind in "iu":
             return [item]
-        raise DTypeError(f"a {item.dtype} tensor can't be an index", op=name, fix="use integers or booleans")
+        raise IndexOutOfRange(f"a {item.dtype} tensor can't be an index", op=name, fix="use integers or booleans")
     if isinstance(item, (list, tuple, range, np.ndarray)) or hasattr(item, "__array__"):
         array = record.to_array(list(item) if isinstance(item, range) else item, name)
         if not array.size and not isinstance(item, np.ndarray):

@@ -32,5 +32,7 @@ class __array_namespace_info__:  # noqa: N801 - the name is the standard's
         """The dtypes of a kind (see isdtype; None: of all kinds) by name: those of the standard, which knows neither
         float16 nor bfloat16."""
         from graphc.api.dtypes import isdtype
+        if device is not None:
+            driver.backend_of(device)       # BackendError where there is no such device
         return {d.name: d for d in dtypes.ALL
                 if d not in (dtypes.float16, dtypes.bfloat16) and (kind is None or isdtype(d, kind))}

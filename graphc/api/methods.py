@@ -53,7 +53,7 @@ COMPARISON = {"eq": el.equal, "ne": el.not_equal, "lt": el.less, "le": el.less_e
 UNARY = {"neg": el.negative, "pos": el.positive, "invert": el.bitwise_invert, "abs": el.abs}
 
 _FAST = frozenset((Tensor, float, int))  # operands that need no closer look
-_ACCEPTED = (Tensor, int, float, complex, np.ndarray, np.generic, list, Scalar)
+_ACCEPTED = (Tensor, int, float, complex, np.ndarray, np.generic, list, tuple, Scalar)
 
 
 def _operator(function: Callable) -> Callable:
