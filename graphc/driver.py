@@ -292,6 +292,8 @@ def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend
         entry = Entry(backend.load(program), _aliases(program))
     except CompileError as error:
         raise _with_lines(graph, backend, error) from None
+    except OutOfMemory as error:
+        raise _with_largest(graph, error) from None
     with lock:
         entry = _programs.setdefault(key, entry)
         if len(_programs) > PROGRAMS:

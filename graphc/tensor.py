@@ -61,7 +61,10 @@ def host_view(node: Node) -> np.ndarray | None:
             except ValueError:  # the strides don't allow it
                 return None
         else:
-            array = view.op.numpy(view.attrs, view.dtype, view.shape, array)
+            try:
+                array = view.op.numpy(view.attrs, view.dtype, view.shape, array)
+            except ValueError:  # more bytes than NumPy can count
+                return None
     return array
 
 

@@ -45,6 +45,8 @@ class CpuExecutable:
     """One program. `run` may be called from several threads at once: all that a run changes is its own."""
 
     def __init__(self, program: Program, handles: Handles, lib: native.Native):
+        if program.peak_bytes >= 1 << 63:   # the steps could not even count it
+            pool.require(program.peak_bytes)
         self.program = program
         self._run = lib.run
         self._code = code = Code(program, handles, lib)

@@ -116,3 +116,13 @@ def test_cross_entropy():
     raises(ValueError, "labels of shape (3,) do not fit", gc.cross_entropy, gc.asarray(x), gc.asarray([0, 1, 2]))
     with pytest.raises(IndexError, match="4 is out of"):
         gc.cross_entropy(gc.asarray(x), gc.asarray(labels + 1)).numpy()
+
+
+def test_a_parameter_may_be_a_tensor_or_a_number_of_a_traced_call():
+    x, slope = gc.asarray([-2.0, 3.0]), gc.Tensor(0.5, requires_grad=True)
+    gc.leaky_relu(x, slope).sum().backward()
+    assert slope.grad.item() == -2.0
+    traced = gc.jit(lambda x, a: gc.elu(gc.leaky_relu(gc.hardtanh(x, -a, a), a), a))
+    for a in (0.5, 0.25):
+        assert traced(x, a).tolist() == gc.elu(gc.leaky_relu(gc.hardtanh(x, -a, a), a), a).tolist()
+    assert gc.softplus(gc.asarray([1.0], dtype="float32"), np.float64(2)).dtype is gc.float32

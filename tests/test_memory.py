@@ -149,6 +149,13 @@ def test_a_peak_that_cannot_fit_is_refused_before_it_is_taken(settings):
         gc.realize(y)
 
 
+def test_a_peak_beyond_64_bits_is_refused():
+    sizes = [gc.zeros((2**29, 2**29), dtype="complex128") + k for k in range(1, 3)]     # 2**62 bytes each
+    with pytest.raises(MemoryError, match="9,223,372,036,854,775,808 bytes are needed.*test_memory"):
+        gc.realize(*sizes)
+    assert (sizes[0] * 2)[5, 7].item() == 2 and gc.broadcast_to(gc.asarray([3j]), (2**58,))[9].item() == 3j
+
+
 # ----------------------------------------------------------------------------------------------------------- the order
 
 def test_an_order_is_an_order_and_never_holds_more():

@@ -28,6 +28,7 @@ def test_true_division_by_operators():
     check(-300 / gc.asarray(x), np.float64(-300) / x)
     with pytest.raises(OverflowError, match="300 does not fit int8"):
         gc.asarray(x) + 300
+    check(gc.asarray(x) - (1, 2), x - (1, 2))
 
 
 @pytest.mark.parametrize("call, error", [
@@ -48,6 +49,21 @@ def test_true_division_by_operators():
     (lambda: gc.ones(3).item(), ValueError), (lambda: gc.ones(3).item(3), IndexError),
     (lambda: np.sum(gc.ones(3), out=np.zeros(())), TypeError),
     (lambda: gc.linalg.norm(gc.ones(3), "nuc", 0), ValueError), (lambda: gc.diagonal(gc.ones(3)), ValueError),
+    (lambda: gc.linalg.eigh(gc.ones((2, 2)), UPLO="X"), ValueError), (lambda: gc.diag(gc.ones(3), 0.5), TypeError),
+    (lambda: gc.ones(3)[gc.ones(3)], IndexError), (lambda: gc.zeros(2, dtype=[1]), TypeError),
+    (lambda: gc.zeros(2, dtype=gc.ones(2)), TypeError), (lambda: gc.round(gc.ones(3), 0.5), TypeError),
+    (lambda: gc.diff(gc.ones(3), n=0.5), TypeError), (lambda: gc.permute_dims(gc.ones(3), None), ValueError),
+    (lambda: gc.vstack(5), TypeError), (lambda: gc.hstack(gc.ones(())), TypeError),
+    (lambda: gc.array_split(gc.ones(3), np.array(1.5)), TypeError), (lambda: gc.einsum(gc.ones(3), "i"), TypeError),
+    (lambda: gc.repeat(gc.ones(3), [[1], [1, 2]]), TypeError), (lambda: gc.leaky_relu(gc.ones(3), "0.1"), TypeError),
+    (lambda: gc.put([1, 2], 0, 1), TypeError), (lambda: gc.put_along_axis(np.ones(3), [0], 1), TypeError),
+    (lambda: gc.add.at(np.ones(3), 0, 1), TypeError), (lambda: gc.asarray([2**64, -1]), OverflowError),
+    # More axes or elements than NumPy can have, although nothing of them would be computed.
+    (lambda: gc.ones(1).reshape((1,) * 65), ValueError), (lambda: gc.ones((1,) * 64)[None], ValueError),
+    (lambda: gc.ones((1,) * 64)[[[0]]], ValueError), (lambda: gc.zeros((2**40, 2**40)), ValueError),
+    (lambda: gc.zeros((2**40, 1)) + gc.zeros(2**40), ValueError), (lambda: gc.arange(2**62), ValueError),
+    (lambda: gc.zeros((2**40, 1)) @ gc.zeros((1, 2**40)), ValueError),
+    (lambda: gc.concat([gc.zeros(2**58)] * 2), ValueError), (lambda: gc.broadcast_to(1.0, (2**62,)), ValueError),
 ])  # fmt: skip
 def test_refused_as_by_numpy(call, error):
     with pytest.raises(error) as caught:
@@ -222,6 +238,12 @@ def test_an_array_that_numpy_writes_into_stays_one():
 def test_what_numpy_asks_beyond_that_is_refused(call, name):
     with pytest.raises(TypeError, match=name):
         call(gc.ones(3))
+
+
+def test_shapes_that_are_arrays():
+    sizes = np.array([2, 3])
+    assert gc.zeros(sizes).shape == gc.broadcast_to(1.0, gc.asarray(sizes)).shape == (2, 3)
+    assert gc.arange(6).reshape(sizes).shape == (2, 3) and gc.sum(gc.ones((2, 3)), axis=np.int64(1)).shape == (2,)
 
 
 def test_membership_and_rounding():

@@ -9,7 +9,7 @@ import functools
 from math import pi, sqrt
 
 from graphc.api import reductions as red
-from graphc.api.axes import an_int
+from graphc.api.axes import a_number, an_int
 from graphc.api.creation import iota
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, maximum, minimum, tanh, where
@@ -52,12 +52,13 @@ def leaky_relu(x, /, negative_slope: float = 0.01):
     [-0.5, 2.0]
     """
     x = red._floating(x, "leaky_relu")
-    return where(x > 0, x, x * float(negative_slope))
+    return where(x > 0, x, x * a_number(negative_slope, "leaky_relu", "negative_slope"))
 
 
 def hardtanh(x, /, min_value: float = -1.0, max_value: float = 1.0):
     """x, cut off at both ends."""
-    return clip(red._floating(x, "hardtanh"), float(min_value), float(max_value))
+    low, high = (a_number(v, "hardtanh", what) for v, what in ((min_value, "min_value"), (max_value, "max_value")))
+    return clip(red._floating(x, "hardtanh"), low, high)
 
 
 @_carried
@@ -124,7 +125,7 @@ def gelu(x, /, approximate: str = "none"):
 @_carried
 def elu(x, /, alpha: float = 1.0):
     """x where it is positive, alpha * (exp(x) - 1) elsewhere. Clevert, Unterthiner & Hochreiter (2016)."""
-    return where(x > 0, x, expm1(minimum(x, 0.0)) * float(alpha))
+    return where(x > 0, x, expm1(minimum(x, 0.0)) * a_number(alpha, "elu", "alpha"))
 
 
 @_carried
@@ -141,8 +142,8 @@ def softplus(x, /, beta: float = 1.0):
     >>> gc.softplus(gc.asarray([1000.0])).tolist()
     [1000.0]
     """
-    scaled = x * float(beta)
-    return (where(scaled >= 0, scaled, 0.0) + log1p(exp(_below_zero(scaled)))) / float(beta)
+    scaled = x * (beta := a_number(beta, "softplus", "beta"))
+    return (where(scaled >= 0, scaled, 0.0) + log1p(exp(_below_zero(scaled)))) / beta
 
 
 @_carried

@@ -1,12 +1,16 @@
-"""Axes and shapes as users write them: axes in a given order, sizes, -1 in a shape. Shared by the API families."""
+"""Arguments as users write them: numbers, axes in a given order, sizes, -1 in a shape. Shared by the API families."""
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
 from math import prod
 
-from graphc.api.record import normalize_axis
+import numpy as np
+
+from graphc.api.record import checked_size, normalize_axis
 from graphc.errors import AxisError, DTypeError, ShapeError
+from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 
 def an_int(value, name: str, what: str) -> int:
@@ -17,11 +21,25 @@ def an_int(value, name: str, what: str) -> int:
         raise DTypeError(f"{what} must be an integer, not {value!r}", op=name) from None
 
 
+def a_number(value, name: str, what: str):
+    """A parameter that is one number or a tensor; NumPy's numbers as Python's, which change no dtype. DTypeError."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float | Scalar | Tensor):
+        raise DTypeError(f"{what} must be a number or a tensor, not {value!r}", op=name)
+    return value
+
+
+def _several(value) -> bool:
+    """Is it a sequence, or an array, of sizes or axes?"""
+    return isinstance(value, Sequence) or isinstance(value, np.ndarray | Tensor) and value.ndim > 0
+
+
 def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
     """`axis` (None: all; an int; a sequence) as a tuple of axes counted from 0, in the order given."""
     if axis is None:
         return tuple(range(ndim))
-    if not isinstance(axis, Sequence):
+    if not _several(axis):
         return (normalize_axis(axis, ndim, name),)
     found = tuple(normalize_axis(a, ndim, name) for a in axis)
     if len(set(found)) != len(found):
@@ -30,7 +48,7 @@ def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
 
 
 def _sizes(shape, name: str) -> tuple[int, ...]:
-    return tuple(an_int(n, name, "a size") for n in (shape if isinstance(shape, Sequence) else (shape,)))
+    return tuple(an_int(n, name, "a size") for n in (shape if _several(shape) else (shape,)))
 
 
 def a_shape(shape, name: str) -> tuple[int, ...]:
@@ -38,7 +56,7 @@ def a_shape(shape, name: str) -> tuple[int, ...]:
     found = _sizes(shape, name)
     if any(n < 0 for n in found):
         raise ShapeError(f"negative size in shape {found}", op=name)
-    return found
+    return checked_size(found, name)
 
 
 def filled_in(shape, old: tuple[int, ...], name: str) -> tuple[int, ...]:

@@ -236,11 +236,13 @@ def empty_like(x, /, *, dtype=None, device: str | None = None, shape=None):
 def iota(n: int, axis: int = 0, ndim: int = 1, device: str | None = None) -> Tensor:
     """0, 1, ..., n-1 in int64 along one axis of ndim, the other axes having size 1."""
     device = None if device is None else record.device_name(device)
-    counter = wrap(make(ops.IOTA, dtypes.int64, (n,), device=device, site=user_site(2)))
+    counter = wrap(make(ops.IOTA, dtypes.int64, record.checked_size((n,), "arange"), device=device, site=user_site(2)))
     return reshape_to(counter, tuple(n if i == axis else 1 for i in range(ndim)))
 
 
 def _real_number(value, name: str) -> None:
+    if isinstance(value, Scalar):
+        float(value)    # raises: how many numbers there are is part of the program
     if not isinstance(value, int | float):
         raise DTypeError(f"{value!r} is not a real number", op=name)
     if not math.isfinite(value):
@@ -293,6 +295,8 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
         raise ShapeError(f"the number of samples, {num}, must not be negative", op="linspace")
     start, stop = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, stop))
     for v in (start, stop):
+        if isinstance(v, Scalar):
+            float(v)        # raises, as for arange
         if not isinstance(v, int | float | complex):
             raise DTypeError(f"{v!r} is not a number", op="linspace")
     is_complex = isinstance(start, complex) or isinstance(stop, complex)

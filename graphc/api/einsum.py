@@ -10,7 +10,7 @@ from math import prod
 from graphc.api import reductions as red
 from graphc.api.manipulation import permute_dims, reshape, slice_axis
 from graphc.api.products import matmul, promoted
-from graphc.errors import ShapeError
+from graphc.errors import DTypeError, ShapeError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -44,6 +44,8 @@ def einsum(subscripts: str, /, *operands):
 
 def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
     """The labels of each operand and of the result, with ellipses replaced by unused letters."""
+    if not isinstance(subscripts, str):
+        raise DTypeError(f"subscripts must be text such as 'ij,jk->ik', not {subscripts!r}", op="einsum")
     text = subscripts.replace(" ", "")
     left, arrow, result = text.partition("->")
     terms = left.split(",")

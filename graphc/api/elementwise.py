@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.api import record
+from graphc.api.axes import an_int
 from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, expand_to, operands, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
@@ -283,7 +284,7 @@ def round(x, /, decimals: int = 0):
     >>> gc.round([0.5, 1.5, 2.567]).tolist(), gc.round([2.567], 2).tolist()
     ([0.0, 2.0, 3.0], [2.57])
     """
-    x = as_tensor(x, None, "round")
+    x, decimals = as_tensor(x, None, "round"), an_int(decimals, "round", "decimals")
     if x.dtype.kind == "c":
         return make_complex(round(real(x), decimals), round(imag(x), decimals))
     if decimals == 0 or x.dtype.kind in "biu" and decimals > 0:

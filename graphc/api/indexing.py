@@ -328,7 +328,7 @@ def _linear(chosen: Selection) -> Tensor:
 def take_checked(x: Tensor, index: Tensor, axis: int) -> Tensor:
     """TAKE along an axis by indices that have been checked: the axis is replaced by the axes of the index."""
     source, where_ = x.node, index.node
-    shape = source.shape[:axis] + where_.shape + source.shape[axis + 1:]
+    shape = record.checked_size(source.shape[:axis] + where_.shape + source.shape[axis + 1:], "take")
     device = record.common_device("take", source, where_)
     return wrap(make(ops.TAKE, source.dtype, shape, (source, where_), (axis,), device=device, site=user_site(2)))
 
@@ -505,6 +505,7 @@ def put(x: Tensor, indices, values, /) -> None:
     >>> x.tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
+    _writable(x, "put")
     index = checked(indices, x.size, "put")
     values = _value(x, values)
     values = reshape_to(values, (values.size,))
@@ -521,6 +522,7 @@ def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
     >>> x.tolist()
     [[0.0, 5.0], [5.0, 0.0]]
     """
+    _writable(x, "put_along_axis")
     axis = normalize_axis(axis, x.ndim, "put_along_axis")
     position = _along(x, indices, axis, "put_along_axis")
     values = reshape_to(_fitted(_value(x, values), position.shape), (position.size,))
@@ -560,9 +562,16 @@ class At:
         return written(self.tensor, self.key, negative(_value(self.tensor, value)), "add")
 
 
+def _writable(x, name: str) -> None:
+    if not isinstance(x, Tensor):
+        raise DTypeError(f"what is written into must be a tensor, not {type(x).__name__}", op=name,
+                         fix="x = gc.asarray(x) first")
+
+
 def _ufunc_at(update):
     def at(x: Tensor, indices, values, /) -> None:
         """As NumPy's ufunc.at: unbuffered, so that a repeated index counts each time. The handle x is rebound."""
+        _writable(x, "at")
         x.rebind(update(At(x, indices), values).node)
     return at
 

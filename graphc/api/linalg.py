@@ -199,7 +199,7 @@ def diag(x, /, k: int = 0):
     >>> gc.diag(gc.asarray([1, 2])).tolist()
     [[1, 0], [0, 2]]
     """
-    x = as_tensor(x)
+    x, k = as_tensor(x), an_int(k, "diag", "k")
     if x.ndim == 2:
         return diagonal(x, offset=k)
     if x.ndim != 1:
@@ -405,6 +405,12 @@ def svdvals(x, /):
     return _lapack("svdvals", (), _stack(x, "svdvals"))[0]
 
 
+def _triangle(which: str, name: str) -> str:
+    if which not in ("L", "U", "l", "u"):
+        raise ShapeError(f"UPLO must be 'L' or 'U', not {which!r}", op=name)
+    return which
+
+
 def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
     """The eigenvalues, in rising order, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
 
@@ -412,12 +418,12 @@ def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
     >>> gc.linalg.eigh(gc.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
     [1.0, 2.0]
     """
-    return Eigh(*_lapack("eigh", (UPLO,), _stack(x, "eigh", square=True)))
+    return Eigh(*_lapack("eigh", (_triangle(UPLO, "eigh"),), _stack(x, "eigh", square=True)))
 
 
 def eigvalsh(x, /, *, UPLO: str = "L"):  # noqa: N803
     """The eigenvalues of Hermitian matrices in rising order."""
-    return _lapack("eigvalsh", (UPLO,), _stack(x, "eigvalsh", square=True))[0]
+    return _lapack("eigvalsh", (_triangle(UPLO, "eigvalsh"),), _stack(x, "eigvalsh", square=True))[0]
 
 
 def eig(x, /) -> Eigh:

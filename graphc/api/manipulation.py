@@ -49,9 +49,9 @@ def permute_dims(x, /, axes: Sequence[int]):
     (4, 2, 3)
     """
     x = as_tensor(x)
-    order = ordered_axes(tuple(axes), x.ndim, "permute_dims")
-    if len(order) != x.ndim:
-        raise AxisError(f"axes {tuple(axes)} do not name each of the {x.ndim} axes of shape {x.shape}",
+    order = ordered_axes(axes, x.ndim, "permute_dims")
+    if len(order) != x.ndim or axes is None:
+        raise AxisError(f"axes {axes} do not name each of the {x.ndim} axes of shape {x.shape}",
                         op="permute_dims")
     return _permute(x, order)
 
@@ -259,7 +259,7 @@ def _concat(tensors: list, axis: int):
     if len(parts) == 1:
         return parts[0]
     nodes = tuple(x.node for x in parts)
-    shape = _with(parts[0].shape, axis, sum(x.shape[axis] for x in parts))
+    shape = record.checked_size(_with(parts[0].shape, axis, sum(x.shape[axis] for x in parts)), "concat")
     device = common_device("concat", *nodes)
     return wrap(make(ops.CONCAT, nodes[0].dtype, shape, nodes, (axis,), device=device, site=user_site(2)))
 
@@ -291,15 +291,23 @@ def stack(arrays, /, *, axis: int = 0):
     return _concat([expand_dims(x, axis) for x in _promoted(tensors)], axis)
 
 
+def _several(arrays, name: str) -> list:
+    """The arrays of a list, a tuple or the first axis of an array. Raises DTypeError."""
+    try:
+        return list(arrays)
+    except TypeError:
+        raise DTypeError(f"{arrays!r} is not a sequence of arrays", op=name, fix="pass a list of them") from None
+
+
 def hstack(arrays, /):
     """Arrays side by side: along axis 1, vectors along axis 0."""
-    tensors = [atleast_1d(x) for x in arrays]
+    tensors = [atleast_1d(x) for x in _several(arrays, "hstack")]
     return concat(tensors, axis=0 if tensors and tensors[0].ndim == 1 else 1)
 
 
 def vstack(arrays, /):
     """Arrays one below the other: along axis 0, where a vector is one row."""
-    return concat([atleast_2d(x) for x in arrays], axis=0)
+    return concat([atleast_2d(x) for x in _several(arrays, "vstack")], axis=0)
 
 
 def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
@@ -312,7 +320,7 @@ def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
     x = as_tensor(x)
     axis = normalize_axis(axis, x.ndim, "split")
     n = x.shape[axis]
-    if isinstance(indices_or_sections, Sequence | np.ndarray):
+    if isinstance(indices_or_sections, Sequence) or getattr(indices_or_sections, "ndim", 0):
         # Places are slice bounds: negative ones count from the end, and they need not rise.
         places = [an_int(i, "split", "a place to cut") for i in indices_or_sections]
         bounds = list(zip([0, *places], [*places, n], strict=True))
@@ -423,7 +431,7 @@ def repeat(x, repeats, /, *, axis: int | None = None):
         x, axis = ravel(x), 0
     axis = normalize_axis(axis, x.ndim, "repeat")
     n = x.shape[axis]
-    counts = np.asarray(repeats)
+    counts = record.to_array(repeats, "repeat")
     counts = counts if counts.size else counts.astype(np.int64)
     if counts.dtype.kind not in "biu":
         raise DTypeError(f"repeats must be integers, not {counts.dtype}", op="repeat")

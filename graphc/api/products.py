@@ -1,7 +1,7 @@
 """matmul: the one way to the DOT primitive, with NumPy's rules for vectors and stacks."""
 from __future__ import annotations
 
-from graphc.api.record import as_tensor, broadcast_shapes, cast, common_device, operands, reshape_to, wrap
+from graphc.api.record import as_tensor, broadcast_shapes, cast, checked_size, common_device, operands, reshape_to, wrap
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -44,7 +44,7 @@ def matmul(x1, x2, /):
     stack = broadcast_shapes("matmul", a.shape[:-2], b.shape[:-2])
     ndim = len(stack) + 2
     a, b = (reshape_to(x, (1,) * (ndim - x.ndim) + x.shape) for x in (a, b))
-    found = _dot(a, b, (*stack, a.shape[-2], b.shape[-1]))
+    found = _dot(a, b, checked_size((*stack, a.shape[-2], b.shape[-1]), "matmul"))
     shape = (*stack, *(() if row else found.shape[-2:-1]), *(() if column else found.shape[-1:]))
     return reshape_to(found, shape)
 

@@ -14,7 +14,9 @@ import numpy as np
 
 from graphc import driver
 from graphc.api.laziness import SHORTEST, alarm, check, check_leaves
-from graphc.errors import AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, user_site
+from graphc.errors import (
+    AxisError, BackendError, DTypeError, GraphcError, IntegerOverflow, ShapeError, TracerError, user_site,
+)
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
@@ -127,11 +129,22 @@ def to_array(x, name: str = "asarray") -> np.ndarray:
     except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
         raise DTypeError(f"{type(x).__name__} can't become a tensor: {error}", op=name) from None
     if array.dtype == object:
-        raise DTypeError(f"{type(x).__name__} can't become a tensor: its elements are not numbers", op=name,
-                         fix="pass numbers, nested lists of numbers, or an array")
+        raise _no_numbers(array, type(x).__name__, name)
     if not array.size and array.dtype == np.float64:
         return array.astype(dtypes.default_float().numpy)
     return array
+
+
+def _no_numbers(array: np.ndarray, kind: str, name: str) -> GraphcError:
+    """Why what NumPy took for objects can't become a tensor."""
+    if any(isinstance(item, Scalar) for item in array.flat):
+        return TracerError(f"{kind} holds a number that is an argument of a jitted function", op=name,
+                           fix="join such numbers by gc.stack, or name the argument in static_argnums")
+    if array.size and all(isinstance(item, int) for item in array.flat):
+        return IntegerOverflow(f"integers from {min(array.flat)} to {max(array.flat)} do not fit any dtype", op=name,
+                               fix="pass floats")
+    return DTypeError(f"{kind} can't become a tensor: its elements are not numbers", op=name,
+                      fix="pass numbers, nested lists of numbers, or an array")
 
 
 def _nested(x):
@@ -298,7 +311,20 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
                     raise ShapeError(f"shapes {_list(shapes)} do not broadcast: {result[i]} is not {n}", op=name,
                                      fix="sizes along an axis, counted from the right, must be equal or 1")
                 result[i] = n
-    return tuple(result)
+    return checked_size(tuple(result), name)
+
+
+MOST_AXES = 64                  # as in NumPy
+MOST_ELEMENTS = 2**59 - 1       # so that positions count the bytes of every dtype in an int64
+
+
+def checked_size(shape: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """The shape. Raises ShapeError for more axes or elements than a tensor can have, computed or not."""
+    if len(shape) > MOST_AXES:
+        raise ShapeError(f"{len(shape)} axes are more than the {MOST_AXES} that a tensor can have", op=name)
+    if prod(shape) > MOST_ELEMENTS:
+        raise ShapeError(f"shape {shape} has {prod(shape):,} elements, and a tensor at most {MOST_ELEMENTS:,}", op=name)
+    return shape
 
 
 def _list(shapes) -> str:
@@ -352,7 +378,12 @@ def movement(op: Op, x: Tensor, shape: tuple[int, ...], attrs: tuple = ()) -> Te
     node = x.node
     if shape == node.shape and _changes_nothing(op, attrs):
         return anew(x)
+    if op in _GROWING:
+        checked_size(shape, op.name)
     return wrap(make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2)))
+
+
+_GROWING = frozenset((ops.RESHAPE, ops.EXPAND, ops.PAD, ops.WINDOW))
 
 
 def _changes_nothing(op: Op, attrs: tuple) -> bool:

@@ -10,6 +10,7 @@ from math import prod as _product
 import numpy as np
 
 from graphc.api import record
+from graphc.api.axes import an_int
 from graphc.api.elementwise import abs as _abs
 from graphc.api.elementwise import exp, isfinite, isnan, log, logical_not, sqrt, where
 from graphc.api.manipulation import (
@@ -346,7 +347,7 @@ def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):
     >>> gc.diff(gc.asarray([1, 4, 9, 16]), n=2).tolist()
     [2, 2]
     """
-    x = as_tensor(x)
+    x, n = as_tensor(x), an_int(n, "diff", "n")
     if n < 0:
         raise ShapeError(f"n must not be negative: {n}", op="diff")
     place = normalize_axis(axis, x.ndim, "diff")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+from collections.abc import Hashable
 
 import ml_dtypes
 import numpy as np
@@ -79,15 +80,22 @@ def _convert(value) -> DType:
         return _BY_NAME[value]
     try:
         return _BY_NUMPY[np.dtype(value).newbyteorder("=")]
-    except (KeyError, TypeError):
-        known = ", ".join(_BY_NAME)
-        raise DTypeError(f"{value!r} is not a data type that graphc has", op="dtype",
-                         fix=f"use one of {known}") from None
+    except (KeyError, TypeError, ValueError):
+        raise _unknown(value) from None
+
+
+def _unknown(value) -> DTypeError:
+    return DTypeError(f"{value!r} is not a data type that graphc has", op="dtype",
+                      fix=f"use one of {', '.join(_BY_NAME)}")
 
 
 def as_dtype(value) -> DType:
     """Convert a DType, NumPy dtype, name or Python type to a DType. Raises DTypeError."""
-    return value if type(value) is DType else _convert(value)
+    if type(value) is DType:
+        return value
+    if isinstance(value, Hashable):
+        return _convert(value)
+    raise _unknown(value)
 
 
 _default_float = float64
