@@ -287,13 +287,14 @@ class _Interpreter:
         frame, (m, n, k) = self.frame, (s.span(name) for name in "mnk")
         matrices = self._enter(s)
         number, fma = s.dtype.numpy.type, _fma(s.dtype)
+        order = "mma" if s.name == "mma" else "chain"
         results = {}
         for i in self._positions(m):
-            row = [self._read(matrices["a"], i * k.size + p, "a") for p in range(k.size)]
+            row = [number(self._read(matrices["a"], i * k.size + p, "a")) for p in range(k.size)]
             for j in self._positions(n):
-                column = [self._read(matrices["b"], p * n.size + j, "b") for p in range(k.size)]
+                column = [number(self._read(matrices["b"], p * n.size + j, "b")) for p in range(k.size)]
                 results[i, j] = trees.chain(list(zip(row, column, strict=True)), fma, lambda a, b: number(a + b),
-                                            number(0))
+                                            number(0), order)
         frame.results[s.result] = lambda: results[self._at(m), self._at(n)]
         self._body(s.epilogue)
         frame.results, frame.spans = {}, {}
@@ -404,7 +405,8 @@ class _Interpreter:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
 
 
-_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "attention": _Interpreter._attention}
+_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "mma": _Interpreter._gemm,
+              "attention": _Interpreter._attention}
 
 
 def _ordered(items: list, order: str) -> list:

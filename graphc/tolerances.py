@@ -20,7 +20,8 @@ ULPS = dict.fromkeys(
     " hypot".split(), TRANSCENDENTAL)  # fmt: skip
 # Additions on the longest way through the tree of a sum of n: 16 in a lane or a chunk of rows, 6 folds, then pairwise.
 TREE = 22
-CHAIN = 512         # multiply-adds in a row of a contraction
+CHAIN = 512         # multiply-adds in a row of a contraction,
+UNIT = 4096         # and on a matrix unit, which may truncate: two roundings each
 ATTENTION = 512         # roundings of the largest magnitude by which an attention may differ from its steps
 NARROW_ATTENTION = 8    # the same for a narrow dtype, to which the steps round scores and weights
 COMPLEX = 8         # roundings of a complex operation, relative to the modulus
@@ -155,8 +156,10 @@ def _dot(op, attrs, dtype, shape, sources):
     k = a.shape[-1]
     with np.errstate(all="ignore"):
         truth, size = np.matmul(a, b), np.matmul(_finite(a), _finite(b))
-    rounding = COMPLEX if dtype.kind == "c" else 1
-    return truth, (min(k, CHAIN) + k / CHAIN + 1) * rounding * unit(dtype) * size + _final(truth, dtype), dtype, size
+    rounding, chain = COMPLEX if dtype.kind == "c" else 1, CHAIN
+    if dtype.accumulator is not dtype:
+        rounding, chain = 2, UNIT
+    return truth, (min(k, chain) + k / chain + 1) * rounding * unit(dtype) * size + _final(truth, dtype), dtype, size
 
 
 def _complex(op, attrs, dtype, shape, sources):

@@ -131,7 +131,7 @@ EXACT = {
     "products of few rows": lambda x: gc.relu(x[:3] @ gc.reshape(x, (1100, 21)) + x[0, :21]),
     "products of few rows, along rows": lambda x: x[:9].astype(gc.float16) @ gc.transpose(x.astype(gc.float16)),
     "stacks of products": lambda x: gc.reshape(x[:20, :990], (4, 5, 990)) @ gc.reshape(x[:20, :990], (4, 990, 5)),
-    "halves": lambda x: x.astype(gc.float16) @ gc.transpose(x.astype(gc.float16)),
+    "halves": lambda x: x[:, :500].astype(gc.float16) @ gc.transpose(x[:, :500].astype(gc.float16)),
     "factors and what follows": lambda x: gc.relu(abs(x[:, :333]) @ (gc.reshape(x, (1100, 21))[:333] * 2) + x[0, :21]),
     "running": lambda x: gc.cumulative_sum(x, axis=1),
 }

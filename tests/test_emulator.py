@@ -137,6 +137,13 @@ def test_a_missing_barrier():
         launch(REVERSED.replace("BARRIER", ""), "k", [x, y])
 
 
+def test_a_missing_barrier_between_warps_that_meet():
+    """What lanes wait for among themselves does not keep the warps in step."""
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    with pytest.raises(KernelFault, match="depends on the order"):
+        launch(REVERSED.replace("BARRIER", "__syncwarp();"), "k", [x, y])
+
+
 def test_a_missing_barrier_within_a_warp_of_hip():
     """Lanes of a wavefront do not go in step here, so that nothing may rely on it."""
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)

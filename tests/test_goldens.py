@@ -81,6 +81,8 @@ PROGRAMS: dict[str, Callable] = {
     "nearest": lambda: gc.argmin(distances(), axis=1),
     "adam": adam,
     "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
+    "matmul_bfloat16_gelu": lambda: gc.gelu(leaf(70, 30, dtype="bfloat16") @ leaf(30, 90, dtype="bfloat16")
+                                            + leaf(90, dtype="bfloat16")),
     "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 50),
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),
                                                          is_causal=True),
@@ -111,6 +113,10 @@ def test_the_opencl_of(name: str, golden):
 @pytest.mark.parametrize("name", ["softmax", "matmul_bias_relu", "complex_numbers"])
 def test_the_dialects_of(name: str, dialect: str, suffix: str, golden):
     golden(f"{dialect}/{name}.{suffix}", text_of(name, dialect))
+
+
+def test_the_matrix_unit(golden):
+    golden("cuda/matmul_bfloat16_gelu.cu", text_of("matmul_bfloat16_gelu", "cuda"))
 
 
 def text_of(name: str, dialect: str, between: str = "\n") -> str:

@@ -6,6 +6,7 @@ loops around one element's expression; an item evaluates them at the places that
 """
 from __future__ import annotations
 
+from graphc.ir.index import Axis
 from graphc.ir.kernel import Loop, Operand, Span, Store, Template
 from graphc.ir.trees import CHUNKS
 
@@ -39,15 +40,19 @@ def block_of(model, span: Span) -> dict:
 
 def fetched(model, s: Template, operand: Operand, outer: str) -> dict:
     """One element of an operand at (`outer`_at, k_at). `along_k`: neighbours in memory are neighbours in k."""
-    loop = operand.body
-    inner = None
-    while (loops := [x for x in loop if type(x) is Loop]):
-        inner, loop = loops[0].axis, loops[0].body
-    walked = s.walked(operand)
+    inner, walked = inner_axis(operand), s.walked(operand)
     span = walked[outer]
     return {"along_k": inner in walked["k"].axes, "length": span.length, "name": operand.name, "span": outer,
             "share": span.length * DEPTH // model.group,
             "body": flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}
+
+
+def inner_axis(operand: Operand) -> Axis | None:
+    """The axis along which memory is contiguous: the innermost loop's."""
+    loop, inner = operand.body, None
+    while (loops := [x for x in loop if type(x) is Loop]):
+        inner, loop = loops[0].axis, loops[0].body
+    return inner
 
 
 def epilogue(model, s: Template) -> list[dict]:
@@ -56,15 +61,18 @@ def epilogue(model, s: Template) -> list[dict]:
 
 def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None) -> list[dict]:
     """A nest of loops at one place of its spans: coordinates, then the statements that stood inside."""
-    out: list[dict] = []
-    for name, place in at.items():
-        out += _coordinates(model, spans[name], place)
-    for x in _inside(body):
+    out = coordinates(model, spans, at)
+    for x in statements(body):
         if type(x) is Store and x.local is not None:
             out.append({"kind": "store", "target": target, "value": model.spell.expr(x.value), "alone": False})
         else:
             out.append(model.statement(x, {}))
     return out
+
+
+def coordinates(model, spans: dict[str, Span], at: dict[str, str]) -> list[dict]:
+    """The axes of spans at positions in them."""
+    return [x for name, place in at.items() for x in _coordinates(model, spans[name], place)]
 
 
 def _coordinates(model, span: Span, place: str) -> list[dict]:
@@ -78,9 +86,9 @@ def _coordinates(model, span: Span, place: str) -> list[dict]:
     return out
 
 
-def _inside(body: tuple) -> list:
+def statements(body: tuple) -> list:
     """The statements of a nest without its loops."""
     found: list = []
     for x in body:
-        found += _inside(x.body) if type(x) is Loop else [x]
+        found += statements(x.body) if type(x) is Loop else [x]
     return found

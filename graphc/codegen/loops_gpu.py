@@ -18,6 +18,7 @@ from graphc.codegen.gemm_gpu import gemm
 from graphc.codegen.gemv_gpu import gemv
 from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
+from graphc.codegen.mma_gpu import mma
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_gpu import WORDS, GpuSpeller
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
@@ -30,7 +31,7 @@ from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

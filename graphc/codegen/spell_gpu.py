@@ -7,7 +7,7 @@ from graphc.codegen.spell import NARROW, Speller
 from graphc.codegen.wide_gpu import Wide
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.index import FloorDiv
+from graphc.ir.index import FloorDiv, Index
 from graphc.ir.node import Node
 
 REAL = {"cfloat": "float", "cdouble": "double"}
@@ -29,14 +29,16 @@ class GpuSpeller(Speller):
         return f"{name}({self.index(atom.numerator)}, {self.arg(atom.denominator)})"
 
     def _load(self, node: Node) -> str:
-        number, index = node.attrs
-        buffer = self.kernel.buffers[number]
-        if self.wide is not None and (read := self.wide.name_of_load(number, index)):
-            return self.fetch(read, node.dtype)
-        text = self.fetch(f"{buffer.name}[{self.index(index)}]", node.dtype)
+        text = self.fetch(self.place(*node.attrs), node.dtype)
         if node.srcs:
             return f"{self._operand(node.srcs[0])} ? {text} : {self.zero(node.dtype)}"
         return text
+
+    def place(self, number: int, index: Index) -> str:
+        """Where an element is read: in memory, or in the variable that it was read into."""
+        if self.wide is not None and (read := self.wide.name_of_load(number, index)):
+            return read
+        return f"{self.kernel.buffers[number].name}[{self.index(index)}]"
 
     def local(self, name: str, index) -> str:
         return f"{name}[{self.index(index)}]"

@@ -6,6 +6,8 @@ and for what is left over at the end, it goes on one by one.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from graphc.ir import index as ix
@@ -53,11 +55,11 @@ def wide(kernel: Kernel, group: int) -> Wide | None:
     if not statements:
         return None
     axis = kernel.parallel[-1]
-    exprs = _expressions(statements)
-    reads = dict.fromkeys((e.attrs[0], e.attrs[1]) for e in exprs if e.op is LOAD and _moves(e.attrs[1], axis))
+    exprs = expressions(s.value for s in statements)
+    reads = dict.fromkeys((e.attrs[0], e.attrs[1]) for e in exprs if e.op is LOAD and moves(e.attrs[1], axis))
     stores = [s for s in statements if type(s) is Store]
     fit = (len(exprs) <= MOST and len({s.buffer for s in stores}) == len(stores)
-           and all(_is_along(s.index, axis) for s in stores) and all(_is_along(index, axis) for _, index in reads)
+           and all(is_along(s.index, axis) for s in stores) and all(is_along(index, axis) for _, index in reads)
            and not any(e.op is LOAD and e.srcs for e in exprs))
     loads = tuple(Moved(f"v{k}", buffer, index) for k, (buffer, index) in enumerate(reads))
     stored = tuple(Moved(f"w{k}", s.buffer, s.index) for k, s in enumerate(stores))
@@ -65,7 +67,7 @@ def wide(kernel: Kernel, group: int) -> Wide | None:
     count = min(BYTES // max(sizes, default=BYTES), each)
     if not fit or count < 2:
         return None
-    even = all(_is_even(m.index, axis, count) for m in (*loads, *stored))
+    even = all(is_even(m.index, axis, count) for m in (*loads, *stored))
     rows = len(kernel.parallel) > 1
     return Wide(count, axis, even and not (rows and axis.extent % count), loads, stored)
 
@@ -85,10 +87,10 @@ def _statements(kernel: Kernel) -> list | None:
     return out
 
 
-def _expressions(statements: list) -> list[Node]:
+def expressions(values: Iterable[Node]) -> list[Node]:
     """All that is computed, each once."""
     seen: dict[Node, None] = {}
-    stack = [s.value for s in statements]
+    stack = list(values)
     while stack:
         expr = stack.pop()
         if expr not in seen:
@@ -97,19 +99,19 @@ def _expressions(statements: list) -> list[Node]:
     return list(seen)
 
 
-def _moves(index: Index, axis: Axis) -> bool:
+def moves(index: Index, axis: Axis) -> bool:
     """Whether neighbours along the axis are read from neighbouring places, or nearly."""
     return index.coefficient(axis) in (1, -1) or (axis in ix.axes_of(index) and not index.coefficient(axis))
 
 
-def _is_along(index: Index, axis: Axis) -> bool:
+def is_along(index: Index, axis: Axis) -> bool:
     """Whether neighbours along the axis are neighbours in memory. Of shifts by one they are, but not aligned."""
     others = Index(tuple(term for term in index.terms if term[0] != axis))
     return (index.coefficient(axis) == 1 and axis not in ix.axes_of(others) and index.const not in (1, -1)
             and not any(type(atom) is Data for atom, _ in index.terms))
 
 
-def _is_even(index: Index, axis: Axis, count: int) -> bool:
+def is_even(index: Index, axis: Axis, count: int) -> bool:
     return index.const % count == 0 and all(k % count == 0 for atom, k in index.terms if atom != axis)
 
 

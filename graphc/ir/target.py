@@ -20,6 +20,7 @@ class Target(Struct, frozen=True):
     buffers    of one kernel, with a few to spare
     templates  kinds of Template that codegen has a text for; what it has none for is plain loops
     members    whether a launch can have several members
+    matrix     dtypes whose products a matrix unit takes (docs/numerics.md: an order of their own)
     """
 
     group: int = 0
@@ -27,6 +28,7 @@ class Target(Struct, frozen=True):
     buffers: int = 56
     templates: tuple[str, ...] = ("gemm", "gemv", "attention")
     members: bool = True
+    matrix: tuple[str, ...] = ()
 
 
 CPU = Target()

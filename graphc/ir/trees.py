@@ -12,7 +12,8 @@ T = TypeVar("T")
 Combine = Callable[[T, T], T]
 
 LANES = 64      # partial results in a chunk of an inner reduction
-CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512, "attention": 64}      # elements of a chunk, by order
+# elements of a chunk, by order
+CHUNKS = {"inner": 1024, "outer": 16, "pairwise": 1, "chain": 512, "mma": 4096, "attention": 64}
 
 
 def chunks(values: Sequence[T], order: str) -> list[Sequence[T]]:
@@ -68,10 +69,10 @@ def pairwise(parts: Sequence[T], combine: Combine) -> T:
     return total
 
 
-def chain(pairs: Sequence[tuple[T, T]], fma: Callable[[T, T, T], T], add: Combine, zero: T) -> T:
+def chain(pairs: Sequence[tuple[T, T]], fma: Callable[[T, T, T], T], add: Combine, zero: T, order: str = "chain") -> T:
     """A contraction: fused multiply-adds in rising order inside a chunk, the chunks' sums added in rising order."""
     total = None
-    for chunk in chunks(pairs, "chain"):
+    for chunk in chunks(pairs, order):
         part = zero
         for a, b in chunk:
             part = fma(a, b, part)

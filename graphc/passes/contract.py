@@ -212,10 +212,15 @@ class Contraction:
         m, n, k = (prod(a.extent for a in self.spaces[s]) for s in ("m", "n", "ak"))
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
+        target = self.schedule.target
+        narrow = self.node.dtype.name in target.matrix and m > FEW_ROWS
+        if narrow:      # a matrix unit widens them itself
+            self.values = {name: value.srcs[0] for name, value in self.values.items()}
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
         streams = self.spaces["bn"] == (innermost_axis(b.body),)     # rows of b lie in one piece
-        target = self.schedule.target
-        if target.group and m <= FEW_ROWS and "gemv" in target.templates:
+        if narrow:
+            name, rows, columns = "mma", *_block_of_unit(m, n, k, stacks)
+        elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
@@ -306,6 +311,13 @@ def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
     """The rows and columns of a group's block: more rows where that still leaves work for all groups."""
     large = stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) >= MANY_BLOCKS
     return (LARGE_BLOCK if large else SMALL_BLOCK), SMALL_BLOCK
+
+
+def _block_of_unit(m: int, n: int, k: int, stacks: int) -> tuple[int, int]:
+    """The same for a matrix unit, which is fed with larger blocks; with sums of several chunks of k, those of fewer
+    columns fit the registers."""
+    large = stacks * -(-m // LARGE_BLOCK) * -(-n // LARGE_BLOCK) >= MANY_BLOCKS
+    return (LARGE_BLOCK, LARGE_BLOCK if k <= CHUNKS["mma"] else SMALL_BLOCK) if large else (SMALL_BLOCK, SMALL_BLOCK)
 
 
 def _strip_of_group(m: int, k: int, group: int) -> tuple[int, int]:

@@ -116,7 +116,7 @@ static bool prepare(Fiber *f, unsigned linear) {
         f->stack = (char *)memory;
     }
     const emu_dim3 b = emu_now.block;
-    f->thread = emu_thread{{linear % b.x, linear / b.x % b.y, linear / b.x / b.y}, linear, 0, 0, 0};
+    f->thread = emu_thread{{linear % b.x, linear / b.x % b.y, linear / b.x / b.y}, linear, 0, 0, 0, 0, 0};
     f->state = READY;
     f->begun = false;
     f->fake = nullptr;
@@ -168,17 +168,23 @@ static unsigned long long meeting(const Fiber *f) {
     return met >> f->thread.linear % emu_now.warp & 1 ? met : 0;
 }
 
-static bool free_warps() {
-    static unsigned long long met[MOST];
+static bool free_warp(Fiber *warp) {
+    unsigned long long met[64];
     bool any = false;
-    for (unsigned k = 0; k < count; k++) met[k] = fibers[k].state == AT_MEETING ? meeting(fibers + k) : 0;
-    for (unsigned k = 0; k < count; k++)
+    for (unsigned k = 0; k < lanes_of(warp); k++) met[k] = warp[k].state == AT_MEETING ? meeting(warp + k) : 0;
+    for (unsigned k = 0; k < lanes_of(warp); k++)
         if (met[k]) {
-            emu_thread *thread = &fibers[k].thread;
+            emu_thread *thread = &warp[k].thread;
             thread->shown = thread->value, thread->met = met[k];
-            fibers[k].state = READY;
+            warp[k].state = READY;
             any = true;
         }
+    return any;
+}
+
+static bool free_warps() {
+    bool any = false;
+    for (unsigned k = 0; k < count; k += emu_now.warp) any |= free_warp(fibers + k);
     return any;
 }
 
@@ -216,21 +222,30 @@ __attribute__((no_sanitize_address, noinline)) static void spoil(char *shared, l
     for (volatile char *at = shared, *end = shared + nbytes; at < end; at++) *at = (char)0xff;
 }
 
+static void run_ready(unsigned from, unsigned to) {
+    for (unsigned k = from; k < to; k++) {
+        Fiber *f = fibers + order_of[k];
+        if (f->state == READY) {
+            current = f;
+            emu_self = &f->thread;
+            resume(f);
+        }
+    }
+}
+
+/* In random order all warps go on side by side; else each as far as it comes alone. */
 static int run_block(int order, char *message, long room) {
     for (unsigned k = 0; k < count; k++)
         if (!prepare(fibers + k, k)) return NO_MEMORY;
     for (;;) {
-        bool alive = false;
         put_in_order(order_of, count, order);
-        for (unsigned k = 0; k < count; k++) {
-            Fiber *f = fibers + order_of[k];
-            if (f->state == READY) {
-                current = f;
-                emu_self = &f->thread;
-                resume(f);
-            }
-            alive |= f->state != ENDED;
-        }
+        if (order == RANDOM || count % emu_now.warp) run_ready(0, count);
+        else
+            for (unsigned k = 0; k < count; k += emu_now.warp)
+                do run_ready(k, k + emu_now.warp);
+                while (free_warp(fibers + order_of[k] / emu_now.warp * emu_now.warp));
+        bool alive = false;
+        for (unsigned k = 0; k < count; k++) alive |= fibers[k].state != ENDED;
         if (!alive) return OK;
         if (!free_warps() && !free_block()) {
             describe(message, room);

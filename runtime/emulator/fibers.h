@@ -13,6 +13,7 @@ struct emu_thread {
     unsigned long long value;   /* what it brings to a meeting of its warp */
     unsigned long long shown;   /* what it brought to the last one that took place */
     unsigned long long met;     /* the lanes that were there */
+    unsigned copies, sets;      /* asynchronous copies that wait, and sets of them that are closed */
 };
 
 /* The launch that runs. */

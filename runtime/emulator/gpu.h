@@ -101,6 +101,81 @@ static inline unsigned long long emu_ballot(int line, unsigned long long mask, b
 #define __syncwarp(...) EMU_SYNCWARP(__VA_ARGS__ __VA_OPT__(,) 0xffffffffu)
 #endif
 
+/* -------------------------------------------------------------------------------------------------- the matrix unit
+
+   What the preamble of CUDA says of these. A copy takes place when it is waited for, and not before. */
+#if !defined(EMU_HIP) && !defined(EMU_NO_MATRIX_UNIT)
+#define GC_MMA(type, c, a, b) emu_mma(__LINE__, c, a, b, gc_load_##type)
+#define GC_MATRICES(to, tile, at, turn) emu_matrices(__LINE__, to, (tile) + (at), #turn[0] != 0)
+#define GC_COPY(to, from) emu_copy(to, from)
+#define GC_COPIES_CLOSE() (void)emu_self->sets++
+#define GC_COPIES_WAIT(n) emu_wait_for_copies(n)
+
+template <class F>
+static inline void emu_mma(int line, float *c, const unsigned *a, const unsigned *b, F load) {
+    const unsigned long long brings[3] = {a[0] | (unsigned long long)a[1] << 32, a[2] | (unsigned long long)a[3] << 32,
+                                          b[0] | (unsigned long long)b[1] << 32};
+    const int g = emu_self->linear % 32 / 4, t = emu_self->linear % 4;
+    float rows[2][16], columns[2][16];
+    for (int part = 0; part < 3; part++) {
+        emu_self->value = brings[part];
+        emu_meet(line, 0xffffffff);
+        for (int e = 0; e < 8; e++) {
+            const int shift = e % 2 * 16;
+            if (part < 2) {
+                const unsigned long long words = *emu_brought(g * 4 + e / 2);
+                rows[0][part * 8 + e] = load((unsigned short)(words >> shift));
+                rows[1][part * 8 + e] = load((unsigned short)(words >> (32 + shift)));
+            } else
+                for (int side = 0; side < 2; side++) {
+                    const unsigned long long words = *emu_brought((2 * t + side) * 4 + e / 2);
+                    columns[side][e] = load((unsigned short)(words >> shift));
+                    columns[side][8 + e] = load((unsigned short)(words >> (32 + shift)));
+                }
+        }
+    }
+    for (int k = 0; k < 16; k++)
+        for (int e = 0; e < 4; e++) c[e] = __builtin_fmaf(rows[e / 2][k], columns[e % 2][k], c[e]);
+}
+
+static inline void emu_matrices(int line, unsigned *to, const void *row, bool turned) {
+    emu_self->value = (unsigned long long)row;
+    emu_meet(line, 0xffffffff);
+    const int g = emu_self->linear % 32 / 4, t = emu_self->linear % 4;
+    for (int j = 0; j < 4; j++) {
+        to[j] = 0;
+        for (int e = 0; e < 2; e++) {
+            const auto *found = (const unsigned short *)*emu_brought(j * 8 + (turned ? 2 * t + e : g));
+            to[j] |= (unsigned)found[turned ? g : 2 * t + e] << e * 16;
+        }
+    }
+}
+
+struct emu_pending {
+    char bytes[16];
+    void *to;
+    unsigned set;
+};
+static emu_pending emu_copies[1024][64];        /* of each thread */
+
+static inline void emu_copy(void *to, const void *from) {
+    if (emu_self->copies == 64) __builtin_trap();
+    emu_pending &copy = emu_copies[emu_self->linear][emu_self->copies++];
+    __builtin_memcpy(copy.bytes, from, 16);
+    copy.to = to, copy.set = emu_self->sets;
+}
+
+static inline void emu_wait_for_copies(unsigned but) {
+    unsigned left = 0;
+    for (unsigned k = 0; k < emu_self->copies; k++) {
+        emu_pending &copy = emu_copies[emu_self->linear][k];
+        if (copy.set + but < emu_self->sets) __builtin_memcpy(copy.to, copy.bytes, 16);
+        else emu_copies[emu_self->linear][left++] = copy;
+    }
+    emu_self->copies = left;
+}
+#endif
+
 /* ------------------------------------------------------------------------------------------------------- atomics */
 
 template <class T, class F> static inline T emu_atomic(T *place, F change) {

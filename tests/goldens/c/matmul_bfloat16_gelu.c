@@ -1,0 +1,387 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PANEL (2 * GC_LANES)
+#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
+{
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
+static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
+    const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
+{
+    gc_vector c[GC_ROWS][2];
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) {
+        c[r][0] = c[r][1] = (gc_vector){0};
+        __builtin_prefetch(sums + r * stride);
+    }
+#pragma GCC unroll 2
+    for (int64_t k = 0; k < count; k++) {
+        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+        GC_KEEP(b0);
+        GC_KEEP(b1);
+#pragma GCC unroll 12
+        for (int r = 0; r < rows; r++) {
+            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
+            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
+        }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < 2; v++) {
+            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+}
+
+/* some panels of b, each of which meets all rows of a */
+static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, float *restrict sums, int64_t stride, int more)
+{
+    for (int64_t n = 0; n < columns; n += GC_PANEL) {
+        const gc_vector *panel = (const gc_vector *)(b + n * 513);
+        for (int64_t m = 0, step; m < rows; m += step) {
+            const float *from = a + m / GC_ROWS * GC_ROWS * 513 + m % GC_ROWS;
+            float *to = sums + m * stride + n;
+            step = rows - m;
+            step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
+            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to, stride, more);
+            else if (step == 4) gc_tile(4, from, panel, count, to, stride, more);
+            else if (step == 2) gc_tile(2, from, panel, count, to, stride, more);
+            else gc_tile(1, from, panel, count, to, stride, more);
+        }
+    }
+}
+static inline float gc_load_bfloat16(uint16_t h)
+{
+    const uint32_t w = (uint32_t)h << 16; float x; __builtin_memcpy(&x, &w, 4); return x;
+}
+/* round to nearest, ties to even; NaN stays NaN */
+static inline uint16_t gc_store_bfloat16(float x)
+{
+    uint32_t w; __builtin_memcpy(&w, &x, 4);
+    const uint32_t rounded = (w + 0x7FFF + (w >> 16 & 1)) >> 16;
+    return (uint16_t)(x != x ? 0x7FC0 | (w >> 16 & 0x8000) : rounded);
+}
+static inline float gc_round_bfloat16(float x) { return gc_load_bfloat16(gc_store_bfloat16(x)); }
+static inline float gc_nextafter_bfloat16(float x, float y)
+{
+    const uint16_t word = gc_store_bfloat16(x), away = (x < y) == (x > 0) ? 1 : -1;
+    const float next = gc_load_bfloat16(x == 0 ? (y < 0) << 15 | 1 : word + away);
+    return x != x || y != y ? x + y : x == y ? y : next;
+}
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#else
+typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
+#endif
+/* rows of a square of vectors become its columns */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x)
+{
+#if GC_VECTOR == 64
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r++)
+        if (!(r & 8)) {
+            const gc_vector p = x[r], q = x[r + 8];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 16; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 32
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r++)
+        if (!(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 8; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 16
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r++)
+        if (!(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r++)
+        if (!(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < 4; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#endif
+}
+static __attribute__((noinline)) void gc_turn_rows(const float *restrict in, int64_t in_stride, int64_t rows,
+    int64_t columns, float *restrict out)
+{
+    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first row of the last vectors */
+    for (int64_t i = 0; i < rows; i += GC_ROWS) {
+        int64_t row[GC_ROWS];       /* where they begin; the last one again where there are fewer */
+        for (int r = 0; r < GC_ROWS; r++) row[r] = MIN(i + r, rows - 1) * in_stride;
+        for (int64_t j = 0; j < columns; j += GC_LANES)
+            for (int64_t some = 0; some < GC_ROWS; some += GC_LANES) {
+                const int64_t first = MIN(some, last);
+                gc_vector x[GC_LANES];
+#pragma GCC unroll 16
+                for (int r = 0; r < GC_LANES; r++)
+                    x[r] = *(const gc_loose *)(in + row[MIN(first + r, GC_ROWS - 1)] + j);
+                gc_square(x);
+                float *to = out + i * 513 + j * GC_ROWS + first;
+#pragma GCC unroll 16
+                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + r * GC_ROWS) = x[r];
+            }
+    }
+}
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
+__attribute__((visibility("hidden"))) float gc_erf_float_most = 1.5f;     /* of |x| - 2.5: erf(4) rounds to 1 */
+static inline float gc_erf_float(float x)
+{
+    const float a = __builtin_fabsf(x), s = a * a;
+    const float most = gc_erf_float_most, beyond = a - 2.5f, t = most < beyond ? most : beyond;     /* NaN passes */
+    float p = 7.80690316e-5f;
+    p = gc_mad_float(p, s, -7.9978531e-4f);
+    p = gc_mad_float(p, s, 5.1871622e-3f);
+    p = gc_mad_float(p, s, -0.0268533472f);
+    p = gc_mad_float(p, s, 0.112835787f);
+    p = gc_mad_float(p, s, -0.37612626f);
+    p = gc_mad_float(p, s, 0.128379166f);
+
+    float root = 1.46480315e-5f;
+    root = gc_mad_float(root, t, 2.2937989e-4f);
+    root = gc_mad_float(root, t, -5.80492269e-5f);
+    root = gc_mad_float(root, t, -3.74577288e-3f);
+    root = gc_mad_float(root, t, 0.0104017155f);
+    root = gc_mad_float(root, t, 0.0398823693f);
+    root = gc_mad_float(root, t, -0.252159268f);
+    root = gc_mad_float(root, t, 0.376871407f);
+
+    const float square = root * root, fourth = square * square;
+    const float z = a < 1 ? gc_mad_float(p, a, a) : gc_mad_float(-fourth, fourth, 1);
+    return __builtin_copysignf(z, x);
+}
+
+int64_t contract_dot_cast_5bd829c2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const uint16_t *restrict x0 = buf[0];
+    const uint16_t *restrict x1 = buf[1];
+    const uint16_t *restrict x2 = buf[2];
+    uint16_t *restrict y0 = buf[3];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
+    const int64_t a16 = arg[16];
+    const int64_t a17 = arg[17];
+    const int64_t a18 = arg[18];
+    const float p0 = gc_bits_float((uint32_t)arg[19]);
+    const float p1 = gc_bits_float((uint32_t)arg[20]);
+    const int64_t stop = MIN(end * 1, a1 * a0);
+    for (int64_t at = begin * 1; at < stop; at++) {
+        const int64_t mb = at % a0;
+        const int64_t nb = at / a0;
+        /* dot0[m, n] = sum over k of a * b */
+        {
+            const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
+            const int64_t n_first = nb * a15, n_last = MIN(nb * a15 + a15, a14);
+            float *restrict a_chunks = (float *)((char *)scratch + 0);
+            float *restrict b_panels = (float *)((char *)scratch + a6);
+            float *restrict sums = (float *)((char *)scratch + a16);
+            float *restrict turned = (float *)((char *)scratch + a17);
+            /* a strip of columns goes through all of k: all of them, or fewer if packed rows of all chunks are kept */
+            const int64_t several = a11 > 512;
+            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a9);
+            const int64_t stride = several ? strip + 16 : 64;
+            for (int64_t n_strip = n_first; n_strip < n_last; n_strip += strip) {
+                for (int64_t k_from = 0; k_from < a11; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, a11);
+                    float *restrict a_panels = a_chunks + k_from / 512 * a10;
+                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a8) {
+                        const int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                        {
+                            for (int64_t k = k_from; k < k_to; k++) {
+                                for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
+                                    __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
+                                    if (n_right - n_panel >= GC_PANEL)
+                                        #pragma omp simd
+                                        for (int64_t l = 0; l < GC_PANEL; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
+
+                                        }
+                                    else if (n_right - n_panel == GC_LANES)
+                                        #pragma omp simd
+                                        for (int64_t l = 0; l < GC_LANES; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
+
+                                        }
+                                    else
+                                        for (int64_t l = 0; l < n_right - n_panel; l++) {
+                                            const int64_t n = n_panel + l;
+                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
+
+                                        }
+
+                                }
+
+                            }
+
+                        }
+                        for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
+                            const int64_t m_to = MIN(m_from + a7, m_last);
+                            if (n_left == n_first || m_last - m_first > a7) {
+                                for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
+                                    for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
+                                        const int64_t m_end = MIN(m_part + 60, m_to);
+                                        const int64_t k_end = MIN(k_part + 64, k_to);
+                                        const float *square = turned;
+                                        int64_t along = 64;
+                                        for (int64_t m = m_part; m < m_end; m++) {
+                                            for (int64_t k = k_part; k < k_end; k++) {
+                                                turned[(m - m_part) * 64 + k - k_part] = (float)gc_load_bfloat16(x0[k + m * a2]);
+
+                                            }
+
+                                        }
+
+                                        gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
+                                                     a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
+                                    }
+                            }
+                            for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
+                                const int64_t n_to = MIN(n_from + 64, n_right);
+                                float *restrict dot0 = sums;
+                                if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
+                                gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
+                                         b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
+                                if (k_to < a11) continue;
+                                for (int64_t m = m_from; m < m_to; m++) {
+                                    #pragma GCC ivdep
+                                    for (int64_t n = n_from; n < n_to; n++) {
+                                        const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0[(m - m_from) * stride + n - n_from]) + gc_load_bfloat16(x2[n]));
+                                        const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                                        y0[m * a18 + n] = gc_store_bfloat16(t1);
+
+                                    }
+
+                                }
+
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+    }
+    return 0;
+}

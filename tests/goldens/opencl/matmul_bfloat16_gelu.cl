@@ -1,0 +1,174 @@
+typedef struct { int64_t w[15]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_load_bfloat16(uint16_t h) { return gc_bits_float((uint32_t)h << 16); }
+/* round to nearest, ties to even; NaN stays NaN */
+GC_INLINE uint16_t gc_store_bfloat16(float x)
+{
+    const uint32_t w = gc_bitcast_uint32_t_float(x);
+    const uint32_t rounded = (w + 0x7FFF + (w >> 16 & 1)) >> 16;
+    return (uint16_t)(x != x ? 0x7FC0 | (w >> 16 & 0x8000) : rounded);
+}
+GC_INLINE float gc_round_bfloat16(float x) { return gc_load_bfloat16(gc_store_bfloat16(x)); }
+GC_INLINE float gc_nextafter_bfloat16(float x, float y)
+{
+    const uint16_t word = gc_store_bfloat16(x), away = (x < y) == (x > 0) ? 1 : -1;
+    const float next = gc_load_bfloat16(x == 0 ? (y < 0) << 15 | 1 : word + away);
+    return x != x || y != y ? x + y : x == y ? y : next;
+}
+GC_INLINE float gc_erf_float(float x)
+{
+    return erf(x);
+}
+
+GC_KERNEL void contract_dot_cast_bcd960a9(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
+    const gc_words words, GC_GLOBAL int *fault)
+{
+    const int64_t group = GC_GROUP;
+    GC_SHARED_ARRAY(float, tile_a, 1024);
+    GC_SHARED_ARRAY(float, tile_b, 544);
+    const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(memory0 + words.w[0]);
+    const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(memory1 + words.w[1]);
+    const GC_GLOBAL uint16_t *GC_RESTRICT x2 = (const GC_GLOBAL uint16_t *)(memory2 + words.w[2]);
+    GC_GLOBAL uint16_t *GC_RESTRICT y0 = (GC_GLOBAL uint16_t *)(memory3 + words.w[3]);
+    const int64_t a0 = words.w[4];
+    const int64_t a1 = words.w[5];
+    const int64_t a2 = words.w[6];
+    const int64_t a3 = words.w[7];
+    const int64_t a4 = words.w[8];
+    const int64_t a5 = words.w[9];
+    const int64_t a6 = words.w[10];
+    const int64_t a7 = words.w[11];
+    const float p0 = gc_bits_float((uint32_t)words.w[12]);
+    const float p1 = gc_bits_float((uint32_t)words.w[13]);
+    /* 256 items share a block */
+    const int own = GC_ITEM;
+    const int64_t turn = group * 1 + 0;
+    const bool live = turn < a1 * a0;
+    const int64_t at = live ? turn : a1 * a0 - 1;
+    const int64_t mb = gc_rest(at, a0);
+    const int64_t nb = gc_quotient(at, a0);
+    const int64_t m_size = a3, n_size = a4, length = a2;
+    const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    float part[4][4];
+    float next_a[2], next_b[2];
+    GC_UNROLL for (int i = 0; i < 4; i++)
+        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+    {
+        const int64_t k_from = 0;
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
+            next_a[e] = 0;
+            if (m_at < m_size && k_at < length) {
+                const int64_t m = m_at;
+                const int64_t k = k_at;
+                next_a[e] = (float)gc_load_bfloat16(x0[k + m * a5]);
+            }
+        }
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
+            next_b[e] = 0;
+            if (n_at < n_size && k_at < length) {
+                const int64_t n = n_at;
+                const int64_t k = k_at;
+                next_b[e] = (float)gc_load_bfloat16(x1[k * a6 + n]);
+            }
+        }
+    }
+    for (int64_t k_first = 0; k_first < length; k_first += 8) {
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
+        }
+        GC_UNROLL for (int e = 0; e < 2; e++) {
+            const int spot = e * 256 + GC_ITEM;
+            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
+        }
+        GC_BARRIER();
+        {
+            const int64_t k_from = k_first + 8;
+            GC_UNROLL for (int e = 0; e < 2; e++) {
+                const int spot = e * 256 + GC_ITEM;
+                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
+                next_a[e] = 0;
+                if (m_at < m_size && k_at < length) {
+                    const int64_t m = m_at;
+                    const int64_t k = k_at;
+                    next_a[e] = (float)gc_load_bfloat16(x0[k + m * a5]);
+                }
+            }
+            GC_UNROLL for (int e = 0; e < 2; e++) {
+                const int spot = e * 256 + GC_ITEM;
+                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
+                next_b[e] = 0;
+                if (n_at < n_size && k_at < length) {
+                    const int64_t n = n_at;
+                    const int64_t k = k_at;
+                    next_b[e] = (float)gc_load_bfloat16(x1[k * a6 + n]);
+                }
+            }
+        }
+        if (k_first + 8 <= length) {
+            GC_UNROLL for (int k = 0; k < 8; k++) {
+                float left[4], right[4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                GC_UNROLL for (int j = 0; j < 4; j++)
+                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+            }
+        } else {
+            for (int k = 0; k < (int)(length - k_first); k++) {
+                float left[4], right[4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                GC_UNROLL for (int j = 0; j < 4; j++)
+                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                GC_UNROLL for (int i = 0; i < 4; i++)
+                    GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+            }
+        }
+        GC_BARRIER();
+    }
+    /* the results by way of shared memory, so that neighbouring items store neighbours */
+    GC_UNROLL for (int i = 0; i < 4; i++) {
+        GC_UNROLL for (int j = 0; j < 4; j++)
+            tile_a[item_m * 64 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
+        GC_BARRIER();
+        for (int e = GC_ITEM; e < 1024; e += 256) {
+            const int row = e / 64;
+            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + e % 64;
+            if (m_at < m_size && n_at < n_size) {
+                const float dot0 = tile_a[e];
+                const int64_t m = m_at;
+                const int64_t n = n_at;
+                const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
+                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                y0[m * a7 + n] = gc_store_bfloat16(t1);
+            }
+        }
+        GC_BARRIER();
+    }
+}
