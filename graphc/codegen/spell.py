@@ -1,8 +1,9 @@
 """Expressions to text, by the op table and a dialect's table of spellings.
 
 Sizes, strides and offsets become arguments here: an integer of the kernel's indices is literal when it is 0, 1 or -1
-(or belongs to an axis of at most SHORT elements), and otherwise the next `a{k}`, numbered by use and not by value, so
-that kernels which differ in sizes alone have one source. Scalars of the user's program are `p{k}`, numbered by use too.
+(or a step of at most SHORT elements from one vector lane to the next), and otherwise the next `a{k}`, numbered by use
+and not by value, so that kernels which differ in sizes alone have one source. Scalars of the user's program are `p{k}`,
+numbered by use too.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from graphc.ir.target import Target
 
 TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
-SHORT = 16      # axes up to this extent are part of the structure: their strides, and offsets into them, are literal
+SHORT = 16      # steps up to this are literal where no axis goes along neighbours: they say how to fill a vector
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
 
@@ -108,6 +109,7 @@ class Speller:
         """An index, of a buffer: what is read from one buffer at several offsets has its strides in common, so that
         the compiler sees that the addresses have."""
         parts = []
+        short = 1 if any(k in (1, -1) for _, k in index.terms) else SHORT
         for atom, k in index.terms:
             text = self._atom(atom)
             if k == 1:
@@ -115,7 +117,7 @@ class Speller:
             elif k == -1:
                 parts.append(f" - {text}")
             else:
-                stride = self._strides.get((buffer, atom, k)) or self.arg(k, SHORT)
+                stride = self._strides.get((buffer, atom, k)) or self.arg(k, short)
                 if buffer is not None:
                     self._strides[buffer, atom, k] = stride
                 parts.append(f" + {text} * {stride}")

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t scatter_e6a3b3f5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t scatter_51e51509(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int64_t *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -13,15 +13,17 @@ int64_t scatter_e6a3b3f5(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a0 = arg[0];
     const int64_t a1 = arg[1];
     const int64_t a2 = arg[2];
-    const int64_t stop = MIN(end * a2, a0);
-    for (int64_t at = begin * a2, width; at < stop; at += width) {
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t stop = MIN(end * a4, a0);
+    for (int64_t at = begin * a4, width; at < stop; at += width) {
         const int64_t i_start = at;
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t j = 0; j < a1; j++) {
             const int64_t t0 = x0[j];
             for (int64_t i = i_start; i < i_stop; i++) {
-                y0[i + (int64_t)t0 * 3] = y0[i + (int64_t)t0 * 3] + x1[i + j * 3];
+                y0[i + (int64_t)t0 * a2] = y0[i + (int64_t)t0 * a2] + x1[i + j * a3];
 
             }
 
