@@ -102,9 +102,21 @@ def test_functions_of_a_long_formula_have_loops_of_their_own(backend):
     (kernel,) = gc.plan(long_formula(array(4096), array(4096))).kernels
     strip = kernel.source[kernel.source.index("i_at + 64 <="):]
     loops = re.findall(r"for \(int l = 0; l < 64; l\+\+\) \{.*?\n\s+\}", strip, re.S)
-    assert sum("gc_" in text for text in loops) == 5 and max(text.count("gc_") for text in loops) == 1
+    assert sum("gc_" in text for text in loops) == 3 and max(text.count("gc_") for text in loops) == 1
+    assert len(re.findall(r"gc_log_float_64\(f\d+, \w+\);", strip)) == 2
     (short,) = gc.plan(gc.exp(array(4096)) * 2 - 1).kernels
     assert "i_at" not in short.source
+
+
+@needs_avx2
+def test_a_function_at_many_places_is_compiled_once_and_in_vectors(assembly):
+    """Inlined at each of them it took seconds to compile, and from some number on it was scalar."""
+    y = array(4096)
+    for _ in range(60):
+        y = gc.tanh(y)
+    (kernel,) = gc.plan(y).kernels
+    assert len(re.findall(r"gc_tanh_float_64\(\w+, \w+\);", kernel.source)) == 60
+    assert 0 < count(assembly(y), "vdivps", WIDE) < 60
 
 
 def test_strips_and_their_ends_have_the_same_bits():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections import Counter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +34,7 @@ from graphc.ir.ops import (
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
-LONG, TOO_LONG = 24, 256     # cost from which strips pay, and from which compiling them takes over a second
+LONG, TOO_LONG = 24, 256     # cost from which strips pay, and text from which compiling them takes over a second
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
@@ -76,7 +77,7 @@ def _text(environment, model: _Model, entry: str) -> str:
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in helper_texts(environment, model.spell) if h not in helpers]
-    values = {"entry": entry, "helpers": helpers, "buffers": buffers, "params": params, "axes": axes, "body": body,
+    values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers, "params": params, "axes": axes, "body": body,
               "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
@@ -108,6 +109,7 @@ class _Model:
         self.lanes_of_row = kernel.lanes if all(b.same is None for b in kernel.buffers) else 0
         self.lanes = False          # whether a reduction folds lanes
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
+        self.routines: dict[str, dict] = {}     # functions of whole strips
         self.streams = False        # whether results are stored past the caches
         self.kept: dict[tuple, str] = {}    # buffer and index of a store -> where its value waits for that
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
@@ -253,8 +255,20 @@ class _Model:
             del self.spell.arrays[name]
         self.interleaved |= not calls
         width = 2 * self.kernel.strip if calls else self.kernel.strip   # a loop around a call stays a loop
+        often = _called_often(s.body)
+        for x, statement in zip(body, strip, strict=True):
+            if type(x) is Let and (x.value.op, x.value.dtype) in often and x.value.srcs[0].op is VALUE:
+                statement["routine"] = self.routine(statement, width)
         return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": width, "strip": strip,
                 "body": self.statements(s.body, {})}
+
+    def routine(self, statement: dict, width: int) -> dict:
+        """A function that a kernel applies to many strips, as a routine of its own: it is compiled once, not at each
+        place, and the compiler does not give up inlining it."""
+        function, _, argument = statement["value"].partition("(")
+        name = f"{function}_{width}"
+        self.routines[name] = {"name": name, "function": function, "type": statement["type"], "width": width}
+        return {"name": name, "argument": argument.removesuffix("[l])")}
 
     def stop(self, s: Loop) -> str:
         extent = self.spell.extent(s.axis)
@@ -439,20 +453,20 @@ def _is_long_arithmetic(body: tuple) -> bool:
     """Whether a loop is bound by the latency of one long chain of operations."""
     if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
-    cost, seen, stack = 0, set(), [s.value for s in body]
+    cost, text, seen, stack = 0, 0, set(), [s.value for s in body]
     while stack:
         expr = stack.pop()
         if expr in seen:
             continue
         seen.add(expr)
         if expr.op in _PLAIN:
-            cost += 1
+            cost, text = cost + 1, text + 1
         elif expr.op in _FUNCTIONS and expr.dtype.kind == "f":
-            cost += expr.op.cost
+            cost, text = cost + expr.op.cost, text + (2 if _is_call(expr) else expr.op.cost)
         elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
             return False
         stack.extend(expr.srcs)
-    return LONG <= cost <= TOO_LONG
+    return cost >= LONG and text <= TOO_LONG
 
 
 def _is_streamable(s, axis: Axis) -> bool:
@@ -462,20 +476,41 @@ def _is_streamable(s, axis: Axis) -> bool:
 
 
 def _functions_apart(body: tuple) -> tuple:
-    """The statements of a loop with every call of a function on its own, named where it is part of a formula."""
+    """The statements of a loop with every call of a function on its own, named where it is part of a formula. What
+    is called often is called on names."""
     out: list = []
+    often = _called_often(body)
 
-    def apart(expr: Node, inside: bool) -> Node:
-        expr = rebuild(expr, [apart(s, True) for s in expr.srcs])
-        if not inside or not _is_call(expr):
+    def named(expr: Node) -> Node:
+        if expr.op is VALUE:
             return expr
         out.append(Let(f"f{len(out)}", expr))
         return make(VALUE, expr.dtype, (), (), (out[-1].name,))
+
+    def apart(expr: Node, inside: bool) -> Node:
+        expr = rebuild(expr, [apart(s, True) for s in expr.srcs])
+        if (expr.op, expr.dtype) in often:
+            expr = rebuild(expr, [named(s) for s in expr.srcs])
+        return named(expr) if inside and _is_call(expr) else expr
 
     for s in body:
         value = apart(s.value, type(s) is Store)
         out.append(replace(s, value=value))
     return tuple(out)
+
+
+def _called_often(body: tuple) -> set:
+    """The functions, by op and dtype, that statements call at several places."""
+    found: Counter = Counter()
+    stack, seen = [s.value for s in body], set()
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            stack += expr.srcs
+            if _is_call(expr):
+                found[expr.op, expr.dtype] += 1
+    return {function for function, times in found.items() if times > 1}
 
 
 def _is_call(expr: Node) -> bool:

@@ -119,7 +119,14 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t map_sub_dd72eec2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+/* a whole strip at a time */
+static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const float *restrict x)
+{
+    for (int l = 0; l < 64; l++)
+        y[l] = gc_erf_float(x[l]);
+}
+
+int64_t map_sub_f099cf67(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -182,27 +189,31 @@ int64_t map_sub_dd72eec2(void *const *buf, const int64_t *arg, int64_t begin, in
                 float f6[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    f6[l] = gc_erf_float((t4[l] * p2));
+                    f6[l] = t4[l] * p2;
                 }
+                float f7[64];
+                gc_erf_float_64(f7, f6);
                 float t5[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    t5[l] = t0[l] * (p3 * (1.0f + f6[l]));
-                }
-                float f8[64];
-                for (int l = 0; l < 64; l++) {
-                    const int64_t i = i_at + l;
-                    f8[l] = gc_exp_float((p4 * t2[l]));
+                    t5[l] = t0[l] * (p3 * (1.0f + f7[l]));
                 }
                 float f9[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    f9[l] = gc_erf_float(((t4[l] - t3[l]) * p5));
+                    f9[l] = gc_exp_float((p4 * t2[l]));
                 }
+                float f10[64];
+                for (int l = 0; l < 64; l++) {
+                    const int64_t i = i_at + l;
+                    f10[l] = (t4[l] - t3[l]) * p5;
+                }
+                float f11[64];
+                gc_erf_float_64(f11, f10);
                 float t6[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    t6[l] = (t1[l] * f8[l]) * (p6 * (1.0f + f9[l]));
+                    t6[l] = (t1[l] * f9[l]) * (p6 * (1.0f + f11[l]));
                 }
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
