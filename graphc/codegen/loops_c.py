@@ -34,7 +34,8 @@ from graphc.ir.ops import (
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
 
-LONG, TOO_LONG = 24, 256     # cost from which strips pay, and text from which compiling them takes over a second
+LONG, TOO_LONG = 24, 256     # cost from which strips pay, and from which compiling them takes over a second; but where
+# one loop calls functions as often as that, the compiler gives up inlining them, and with that vectors
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
 _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
@@ -77,8 +78,8 @@ def _text(environment, model: _Model, entry: str) -> str:
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in helper_texts(environment, model.spell) if h not in helpers]
-    values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers, "params": params, "axes": axes, "body": body,
-              "prologue": prologue,
+    values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers,
+              "params": params, "axes": axes, "body": body, "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
               "interleaved": model.interleaved, "streams": model.streams,
@@ -453,20 +454,20 @@ def _is_long_arithmetic(body: tuple) -> bool:
     """Whether a loop is bound by the latency of one long chain of operations."""
     if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
-    cost, text, seen, stack = 0, 0, set(), [s.value for s in body]
+    cost, seen, stack = 0, set(), [s.value for s in body]
     while stack:
         expr = stack.pop()
         if expr in seen:
             continue
         seen.add(expr)
         if expr.op in _PLAIN:
-            cost, text = cost + 1, text + 1
+            cost += 1
         elif expr.op in _FUNCTIONS and expr.dtype.kind == "f":
-            cost, text = cost + expr.op.cost, text + (2 if _is_call(expr) else expr.op.cost)
+            cost += expr.op.cost
         elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
             return False
         stack.extend(expr.srcs)
-    return cost >= LONG and text <= TOO_LONG
+    return LONG <= cost <= TOO_LONG or (cost > TOO_LONG and bool(_called_often(body)))
 
 
 def _is_streamable(s, axis: Axis) -> bool:
