@@ -318,6 +318,24 @@ def test_from_the_fourth_batch_size_on_nothing_is_compiled(compiled):
     assert (gc.counters() - before).compiles == 0
 
 
+def test_narrow_arrays_share_their_kernels(compiled):
+    """Widths up to 16 as well, where neighbours lie along them."""
+    rng = np.random.default_rng(0)
+
+    def centred(width: int) -> None:
+        a, b = rng.random((500, width)).astype(np.float32), rng.random((20, width)).astype(np.float32)
+        x = gc.asarray(a)
+        np.testing.assert_allclose((x - gc.mean(x, axis=0)).numpy(), a - a.mean(0), atol=1e-6)
+        np.testing.assert_allclose((x @ gc.asarray(b).T).numpy(), a @ b.T, rtol=1e-5)
+
+    for width in (7, 9):
+        centred(width)
+    before = gc.counters()
+    for width in (6, 11, 13, 14):
+        centred(width)
+    assert (gc.counters() - before).compiles == 0
+
+
 def test_rows_of_a_tensor_are_one_program(compiled):
     """Where a slice begins that lies in one piece is no part of the program: x[i], x[i:i + 4], x[i, 2:5], x[i, j]."""
     a = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
