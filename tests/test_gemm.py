@@ -122,6 +122,19 @@ def test_nan_and_infinities_go_where_they_belong():
     check(gc.asarray(a) @ gc.asarray(b))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_matrix_times_a_vector(dtype: str):
+    """Short rows, which are taken side by side, long ones, ends of all lengths; and few columns, one below the other.
+    Of small integers, so that the sums are known. One kernel for all sizes of each of the two."""
+    compiled = gc.counters()
+    for rows, columns in [(35, 50), (9, 601), (70, 300), (8, 2), (64, 4), (17, 1030), (600, 9), (1100, 70), (530, 520)]:
+        a, x, y = (rng.integers(-8, 9, shape).astype(dtype) for shape in ((rows, columns), columns, rows))
+        assert np.array_equal((gc.asarray(a) @ gc.asarray(x)).numpy(), a @ x), (rows, columns)
+        if columns >= 8:
+            assert np.array_equal((gc.asarray(y) @ gc.asarray(a)).numpy(), y @ a), (rows, columns)
+    assert (gc.counters() - compiled).compiles <= 2
+
+
 @pytest.mark.parametrize("m, k, n", [(0, 5, 9), (9, 0, 8), (9, 5, 0)])
 def test_nothing_to_multiply(m: int, k: int, n: int):
     found = (array(m, k) @ array(k, n)).numpy()

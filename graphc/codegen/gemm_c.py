@@ -39,21 +39,30 @@ def gemv(model, s: Template) -> dict:
     row = model.spell.arg(span + SPARE)
     _need(model, register, "vectors", "fma")
     nests = {operand.name: _few_rows(model, s, operand, row) for operand in s.operands}
-    chains = _chains(model, s) if m.size == 1 and not nests["b"]["turn"] and not nests["b"]["direct"] else None
-    names = ["square"] if any(nest["turn"] for nest in nests.values()) else []
-    names += ["turn"] if nests["a"]["turn"] else []
-    names += ["dots"] if nests["b"]["turn"] else ["keep", "sweep"] if chains is None else []
-    _need(model, register, *names)
+    one = m.size == 1
+    chains = _chains(model, s) if one and not nests["b"]["turn"] and not nests["b"]["direct"] else None
+    in_place = nests["b"]["turn"] and nests["b"]["direct"] is not None     # columns are read where they lie
+    if nests["a"]["turn"] or nests["b"]["turn"]:
+        _need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
+    if in_place:
+        _need(model, register, "keep")
+        _need(model, register, "columns", "onerow" if one else "somerows", file="rows")
+    elif nests["b"]["turn"]:
+        _need(model, register, "dots", file="rows")
+    elif chains is None:
+        _need(model, register, "keep")
+        _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     width = _rounded(n.length, 2 * WIDEST // size)
+    turned = nests["a"]["turn"] or not in_place and chains is None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(_rounded(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
-            "span": SPAN, "chains": chains, "depth": DEPTH, "length": " * ".join(model.spell.extent(a) for a in k.axes),
-            "m": part(model, m), "n": part(model, n),
-            "parts": scratch(m.size * width), "sums": scratch(m.size * width),
-            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)) if chains is None else None, **nests,
+            "span": SPAN, "chains": chains, "depth": DEPTH, "one": one,
+            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
+            "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
+            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)) if turned else None, **nests,
             "epilogue": _epilogue(model, s)}
 
 
@@ -91,10 +100,10 @@ def gemm(model, s: Template) -> dict:
             "epilogue": _epilogue(model, s)}
 
 
-def _need(model, register: str, *names: str) -> None:
-    """Functions of codegen_templates/c/tiles.c.j2 for a type of elements."""
+def _need(model, register: str, *names: str, file: str = "tiles") -> None:
+    """Functions of codegen_templates/c/tiles.c.j2, or rows.c.j2, for a type of elements."""
     for name in names:
-        model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+        model.spell.helpers[f"gc_{file}_{name}_{register}"] = None
 
 
 def _rounded(n: int, to: int) -> int:
@@ -146,10 +155,10 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
         nest = Nest(model, s, {"m": ("m_from", "m_to"), "k": ("k_from", "k_to")}, operand)
         nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     start = "n_first" if outer == "n" and not turn else f"{outer}_part"
+    direct = _direct(model, s, operand, start) if turn or outer == "n" else None
     return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
-            "windows": None,
-            "body": nest.statements(operand.body),
-            "direct": _direct(model, s, operand, start) if turn or outer == "n" else None}
+            "windows": None, "direct": direct,
+            "body": None if direct and turn and outer == "n" else nest.statements(operand.body)}
 
 
 def _squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest:

@@ -19,9 +19,9 @@ def helper_texts(environment, spell: Speller) -> list[str]:
         stem = name.removeprefix("gc_")
         if stem in ("check_index", "threefry", "odd", "stream"):
             text = general[stem]()
-        elif stem.startswith("tiles_"):
-            name, _, c_type = stem.removeprefix("tiles_").partition("_")
-            text = macros(environment, "c/tiles.c.j2")[name](c_type)
+        elif stem.startswith(("tiles_", "rows_")):
+            file, name, c_type = stem.split("_", 2)
+            text = macros(environment, f"c/{file}.c.j2")[name](c_type)
         elif stem.endswith(("bfloat16", "float16")):
             text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
         elif stem.startswith("bits_"):

@@ -101,93 +101,95 @@ static inline float gc_nextafter_bfloat16(float x, float y)
 }
 #if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
 #define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
 #else
 typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
 #define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
 #endif
-/* rows of a square of vectors become its columns */
-static inline __attribute__((always_inline)) void gc_square(gc_vector *x)
+/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
 {
 #if GC_VECTOR == 64
 #pragma GCC unroll 16
-    for (int r = 0; r < 16; r++)
-        if (!(r & 1)) {
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
             const gc_vector p = x[r], q = x[r + 1];
             x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
             x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 16; r++)
-        if (!(r & 2)) {
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
             const gc_vector p = x[r], q = x[r + 2];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 16; r++)
-        if (!(r & 4)) {
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
             const gc_vector p = x[r], q = x[r + 4];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 16; r++)
-        if (!(r & 8)) {
+    for (int r = 0; r < rows; r++)
+        if (8 < rows && !(r & 8)) {
             const gc_vector p = x[r], q = x[r + 8];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
             x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 16; r += 4) {
+    for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
 #elif GC_VECTOR == 32
 #pragma GCC unroll 16
-    for (int r = 0; r < 8; r++)
-        if (!(r & 1)) {
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
             const gc_vector p = x[r], q = x[r + 1];
             x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
             x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 8; r++)
-        if (!(r & 2)) {
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
             const gc_vector p = x[r], q = x[r + 2];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 8; r++)
-        if (!(r & 4)) {
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
             const gc_vector p = x[r], q = x[r + 4];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 8; r += 4) {
+    for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
 #elif GC_VECTOR == 16
 #pragma GCC unroll 16
-    for (int r = 0; r < 4; r++)
-        if (!(r & 1)) {
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
             const gc_vector p = x[r], q = x[r + 1];
             x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
             x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 4; r++)
-        if (!(r & 2)) {
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
             const gc_vector p = x[r], q = x[r + 2];
             x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
         }
 #pragma GCC unroll 16
-    for (int r = 0; r < 4; r += 4) {
+    for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
@@ -208,7 +210,7 @@ static __attribute__((noinline)) void gc_turn_rows(const float *restrict in, int
 #pragma GCC unroll 16
                 for (int r = 0; r < GC_LANES; r++)
                     x[r] = *(const gc_loose *)(in + row[MIN(first + r, GC_ROWS - 1)] + j);
-                gc_square(x);
+                gc_square(x, GC_LANES);
                 float *to = out + i * 513 + j * GC_ROWS + first;
 #pragma GCC unroll 16
                 for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + r * GC_ROWS) = x[r];
@@ -257,7 +259,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_5bd829c2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_fbe33e24(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

@@ -92,7 +92,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             }
 }
 
-int64_t contract_dot_ecbb8bf7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_a32d5225(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -146,8 +146,8 @@ int64_t contract_dot_ecbb8bf7(void *const *buf, const int64_t *arg, int64_t begi
                     const int64_t k_to = MIN(k_from + 512, k_last);
                     for (int64_t k_part = k_from; k_part < k_to; k_part += 8) {
                         const int64_t k_end = MIN(k_part + 8, k_to);
-                        gc_sweep(m_last - m_first, a_rows + k_part - k_first, a2, &x1[k_part * a5 + n_first],
-                                 a6, n_last - n_first, k_end - k_part, parts, stride, k_part == k_from);
+                        gc_sweep(m_last - m_first, a_rows + k_part - k_first, a2, &x1[k_part * a4 + n_first],
+                                 a5, n_last - n_first, k_end - k_part, parts, stride, k_part == k_from);
                     }
                     for (int64_t l = 0; l < (m_last - m_first) * stride; l++)
                         dot0[l] = k_from ? dot0[l] + parts[l] : parts[l];
