@@ -31,6 +31,10 @@ def test_true_division_by_operators():
     check(gc.asarray(x) - (1, 2), x - (1, 2))
 
 
+NESTED: list = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize("call, error", [
     (lambda: gc.eye(-1), ValueError), (lambda: gc.eye(2, -3), ValueError), (lambda: gc.eye(2.0), TypeError),
     (lambda: gc.eye(2, k=0.5), TypeError), (lambda: gc.tri(-2), ValueError),
@@ -58,6 +62,7 @@ def test_true_division_by_operators():
     (lambda: gc.repeat(gc.ones(3), [[1], [1, 2]]), TypeError), (lambda: gc.leaky_relu(gc.ones(3), "0.1"), TypeError),
     (lambda: gc.put([1, 2], 0, 1), TypeError), (lambda: gc.put_along_axis(np.ones(3), [0], 1), TypeError),
     (lambda: gc.add.at(np.ones(3), 0, 1), TypeError), (lambda: gc.asarray([2**64, -1]), OverflowError),
+    (lambda: gc.asarray(NESTED), TypeError),
     # More axes or elements than NumPy can have, although nothing of them would be computed.
     (lambda: gc.ones(1).reshape((1,) * 65), ValueError), (lambda: gc.ones((1,) * 64)[None], ValueError),
     (lambda: gc.ones((1,) * 64)[[[0]]], ValueError), (lambda: gc.zeros((2**40, 2**40)), ValueError),
@@ -238,6 +243,15 @@ def test_an_array_that_numpy_writes_into_stays_one():
 def test_what_numpy_asks_beyond_that_is_refused(call, name):
     with pytest.raises(TypeError, match=name):
         call(gc.ones(3))
+
+
+def test_a_read_only_view_of_what_can_be_written_to_is_copied():
+    owner = np.zeros(3)
+    view = owner[:]
+    view.flags.writeable = False
+    t = gc.asarray(view)
+    owner[0] = 9
+    assert t.tolist() == [0, 0, 0] and gc.asarray([10**20, 1.5]).tolist() == [1e20, 1.5]
 
 
 def test_shapes_that_are_arrays():

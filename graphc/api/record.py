@@ -15,7 +15,7 @@ import numpy as np
 from graphc import driver
 from graphc.api.laziness import SHORTEST, alarm, check, check_leaves
 from graphc.errors import (
-    AxisError, BackendError, DTypeError, GraphcError, IntegerOverflow, ShapeError, TracerError, user_site,
+    AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site,
 )
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -129,28 +129,33 @@ def to_array(x, name: str = "asarray") -> np.ndarray:
     except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
         raise DTypeError(f"{type(x).__name__} can't become a tensor: {error}", op=name) from None
     if array.dtype == object:
-        raise _no_numbers(array, type(x).__name__, name)
+        array = _of_objects(array, type(x).__name__, name)
     if not array.size and array.dtype == np.float64:
         return array.astype(dtypes.default_float().numpy)
     return array
 
 
-def _no_numbers(array: np.ndarray, kind: str, name: str) -> GraphcError:
-    """Why what NumPy took for objects can't become a tensor."""
-    if any(isinstance(item, Scalar) for item in array.flat):
-        return TracerError(f"{kind} holds a number that is an argument of a jitted function", op=name,
+def _of_objects(array: np.ndarray, kind: str, name: str) -> np.ndarray:
+    """What NumPy took for objects: floats beside integers of more than 64 bits; all else raises."""
+    kinds = {type(item) for item in array.flat}
+    if kinds & {float, complex} and kinds <= {bool, int, float, complex}:
+        return array.astype(np.complex128 if complex in kinds else np.float64)
+    if Scalar in kinds:
+        raise TracerError(f"{kind} holds a number that is an argument of a jitted function", op=name,
                            fix="join such numbers by gc.stack, or name the argument in static_argnums")
-    if array.size and all(isinstance(item, int) for item in array.flat):
-        return IntegerOverflow(f"integers from {min(array.flat)} to {max(array.flat)} do not fit any dtype", op=name,
+    if kinds and kinds <= {bool, int}:
+        raise IntegerOverflow(f"integers from {min(array.flat)} to {max(array.flat)} do not fit any dtype", op=name,
                                fix="pass floats")
-    return DTypeError(f"{kind} can't become a tensor: its elements are not numbers", op=name,
-                      fix="pass numbers, nested lists of numbers, or an array")
+    raise DTypeError(f"{kind} can't become a tensor: its elements are not numbers", op=name,
+                     fix="pass numbers, nested lists of numbers, or an array")
 
 
-def _nested(x):
+def _nested(x, depth: int = 0):
     """Lists that hold tensors: their values, because NumPy would ask them element by element."""
     if isinstance(x, (list, tuple)):
-        return [_nested(item) for item in x]
+        if depth == MOST_AXES:
+            raise ValueError(f"lists are nested more than {MOST_AXES} deep")
+        return [_nested(item, depth + 1) for item in x]
     return x.numpy() if isinstance(x, Tensor) else x
 
 
@@ -169,8 +174,8 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
                name: str = "asarray") -> Tensor:
     """A leaf over a NumPy array.
 
-    copy=None: copies a writable array now, aliases a read-only contiguous one. copy=False: aliases, or raises
-    ValueError where that is impossible. copy=True: copies.
+    copy=None: copies now what may still be written to, aliases a read-only contiguous array. copy=False: aliases, or
+    raises ValueError where that is impossible. copy=True: copies.
     """
     source = numpy_dtype(array.dtype, name)
     dtype = dtype or source
@@ -178,7 +183,7 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
     if copy is False and not alias:
         raise ShapeError("a copy is needed: the array is not contiguous or has another dtype", op=name,
                          fix="leave copy=None, or pass np.ascontiguousarray(a)")
-    if copy is False or (copy is None and alias and not array.flags.writeable):
+    if copy is False or (copy is None and alias and _is_frozen(array)):
         copy = False
     else:
         copy = True
@@ -190,6 +195,15 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
     if pool.in_use > alarm.bytes:
         check_leaves(leaf)
     return wrap(leaf)
+
+
+def _is_frozen(array) -> bool:
+    """Whether nobody can write to these values, also not through an array that this one is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
 
 
 # -------------------------------------------------------------------------------------------------------- elementwise
