@@ -6,7 +6,8 @@ their sum, in the order of docs/numerics.md; then the weights meet the values, i
 """
 from __future__ import annotations
 
-from graphc.codegen.gemm_gpu import DEPTH, PAD, SIDE, flat
+from graphc.codegen.gemm_gpu import DEPTH, PAD, SIDE
+from graphc.codegen.runs_gpu import flat
 from graphc.ir.kernel import Template
 from graphc.ir.trees import CHUNKS
 

@@ -6,8 +6,9 @@ docs/numerics.md has it; then the chunks' sums are added in their order.
 """
 from __future__ import annotations
 
-from graphc.codegen.gemm_gpu import CHUNK, block_of, epilogue, fetched
-from graphc.ir.kernel import Template
+from graphc.codegen.gemm_gpu import CHUNK, block_of, epilogue
+from graphc.codegen.runs_gpu import flat, inner_axis
+from graphc.ir.kernel import Operand, Template
 
 BYTES = 64          # of a column that an item fetches at a time,
 SHORT_BYTES = 32    # and where its registers have to hold more besides
@@ -19,7 +20,7 @@ def gemv(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     columns, group = n.length, model.group
     operands = {o.name: o for o in s.operands}
-    a, b = fetched(model, s, operands["a"], "m"), fetched(model, s, operands["b"], "n")
+    a, b = _fetched(model, s, operands["a"], "m"), _fetched(model, s, operands["b"], "n")
     slices = group // columns
     depth = (SHORT_BYTES if b["along_k"] or m.length > FEW else BYTES) // s.dtype.itemsize
     length = " * ".join(model.spell.extent(a) for a in k.axes)
@@ -34,3 +35,11 @@ def gemv(model, s: Template) -> dict:
             "pieces": pieces, "length": length, "m": block_of(model, m), "n": block_of(model, n),
             "fma": model.spell.helper(f"gc_fma_{register}"), "a": a | {"share": share}, "b": b,
             "epilogue": epilogue(model, s)}
+
+
+def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
+    """One element of an operand at (`outer`_at, k_at). `along_k`: neighbours in memory are neighbours in k."""
+    inner, walked = inner_axis(operand), s.walked(operand)
+    span = walked[outer]
+    return {"along_k": inner in walked["k"].axes, "length": span.length, "name": operand.name, "span": outer,
+            "body": flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}

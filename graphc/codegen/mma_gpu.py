@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 
-from graphc.codegen.gemm_gpu import block_of, coordinates, epilogue, inner_axis, statements
-from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, expressions, is_along, is_even
-from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Operand, Span, Store, Template
+from graphc.codegen.gemm_gpu import block_of, epilogue
+from graphc.codegen.runs_gpu import fetched
+from graphc.ir.kernel import LOAD, Operand, Template
 from graphc.ir.node import Node
 from graphc.ir.trees import CHUNKS
 
@@ -44,41 +43,11 @@ def mma(model, s: Template) -> dict:
 
 
 def _fetched(model, s: Template, operand: Operand, outer: str, depth: int) -> dict:
-    """What becomes a tile of an operand: its rows go along k where memory does. `inside` makes the bits of an element
-    at (`outer`_at, k_at); `plain`: they are copied."""
-    inner, walked = inner_axis(operand), s.walked(operand)
-    along_k = inner in walked["k"].axes
-    length = walked[outer].length
-    runs, size = (depth if along_k else length) // RUN, length * depth // RUN
-    loads = _together(model, operand, inner, walked["k" if along_k else outer])
-    model.spell.wide = Wide(RUN, inner, True, tuple(moved for moved, _ in loads), ())
-    inside = [{"kind": "store", "target": "bits", "value": _bits(model, x.value), "alone": False}
-              if type(x) is Store else model.statement(x, {}) for x in statements(operand.body)]
-    model.spell.wide = None
-    return {"along_k": along_k, "name": operand.name, "span": outer, "runs": runs, "size": size,
-            "share": size // model.group, "inner": inner.name, "loads": [x for _, x in loads],
-            "even": model.spell.arg(int(all(x["even"] for _, x in loads)), -1),
-            "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)), "inside": inside,
-            "plain": [x.get("value") for x in inside] == ["v0"],
-            "steps": coordinates(model, walked, {outer: f"{outer}_at", "k": "k_at"})}
-
-
-def _together(model, operand: Operand, inner: Axis, span: Span) -> list[tuple[Moved, dict]]:
-    """What neighbours of an operand read from places that lie together."""
-    rows_are_even = len(span.axes) == 1 or inner.extent % RUN == 0
-    reads = dict.fromkeys((e.attrs[0], e.attrs[1]) for e in expressions(x.value for x in statements(operand.body))
-                          if e.op is LOAD and not e.srcs and is_along(e.attrs[1], inner))
-    found = []
-    for number, index in reads:
-        buffer = model.kernel.buffers[number]
-        nbytes = RUN * buffer.dtype.itemsize
-        moved = Moved(f"v{len(found)}", number, index)
-        found.append((moved, {
-            "name": moved.name, "type": model.spell.language.memory(buffer.dtype), "array": buffer.name,
-            "word": WORDS[min(nbytes, BYTES)], "count": max(nbytes // BYTES, 1),
-            "place": f"{buffer.name}[{model.spell.index(index, number)}]",
-            "even": rows_are_even and is_even(index, inner, RUN)}))
-    return found
+    """What becomes a tile of an operand: its rows go along k where memory does."""
+    found = fetched(model, s, operand, outer, RUN, "bits", lambda value: _bits(model, value))
+    size = found["length"] * depth // RUN
+    return found | {"runs": (depth if found["along_k"] else found["length"]) // RUN, "size": size,
+                    "share": size // model.group}
 
 
 def _bits(model, value: Node) -> str:

@@ -223,7 +223,7 @@ class Contraction:
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
-            name, rows, columns = "gemm", *_block_of_group(m, n, stacks)
+            name, rows, columns = "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize)
         elif m <= FEW_ROWS:
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams)
         else:
@@ -307,9 +307,10 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
     return min((cut(i, j) for i, j in grids), key=time)
 
 
-def _block_of_group(m: int, n: int, stacks: int) -> tuple[int, int]:
-    """The rows and columns of a group's block: more rows where that still leaves work for all groups."""
-    large = stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) >= MANY_BLOCKS
+def _block_of_group(m: int, n: int, stacks: int, itemsize: int) -> tuple[int, int]:
+    """The rows and columns of a group's block: more rows where that still leaves work for all groups, and where the
+    sums fit an item's registers."""
+    large = itemsize <= 4 and stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) >= MANY_BLOCKS
     return (LARGE_BLOCK if large else SMALL_BLOCK), SMALL_BLOCK
 
 

@@ -74,23 +74,31 @@ GC_MMA_TYPE(bfloat16, "bf16")
 #define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
 #define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
 #elif !defined(GC_MMA)     /* the emulator's */
-template <class F> GC_INLINE void gc_mma(float *c, const uint32_t *a, const uint32_t *b, F load)
+template <float load(uint16_t)>
+static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
 {
     const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
-    for (int k = 0; k < 8; k++) {       /* pairs */
-        const uint32_t above = __shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4);
-        const uint32_t below = __shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4);
-        const uint32_t left = __shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4);
-        const uint32_t right = __shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4);
-        for (int shift = 0; shift < 32; shift += 16) {
+    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
+        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
+        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
+        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
+        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
+        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
             const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
             const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
-            c[0] = fmaf(x, u, c[0]);
-            c[1] = fmaf(x, v, c[1]);
-            c[2] = fmaf(y, u, c[2]);
-            c[3] = fmaf(y, v, c[3]);
+            c.x = fmaf(x, u, c.x);
+            c.y = fmaf(x, v, c.y);
+            c.z = fmaf(y, u, c.z);
+            c.w = fmaf(y, v, c.w);
         }
     }
+    return c;
+}
+template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
+{
+    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
+                                    make_uint2(b[0], b[1]));
+    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
 }
 GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
 {
@@ -102,7 +110,7 @@ GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
         to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
     }
 }
-#define GC_MMA(type, c, a, b) gc_mma(c, a, b, gc_load_##type)
+#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
 #define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
 #define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
 #define GC_COPIES_CLOSE()
@@ -201,6 +209,7 @@ GC_INLINE void kernel_name_body(
                 const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
                 const int at_outer = row, at_k = run * 8;
                 GC_SHARED uint4 *const to = tile_a + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
+                uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_a && at_outer < m_left
                     && at_k + 7 < k_left) {
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
@@ -210,7 +219,6 @@ GC_INLINE void kernel_name_body(
                     GC_COPY(to, &x0[k + m * a2]);
                 } else
                 {
-                    uint32_t words[4] = {0, 0, 0, 0};
                     GC_UNROLL for (int e = 0; e < 8; e++) {
                         const int own_outer = at_outer, own_k = at_k + e;
                         if (own_outer < m_left && own_k < k_left) {
@@ -232,6 +240,7 @@ GC_INLINE void kernel_name_body(
                 const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
                 const int at_outer = run * 8, at_k = row;
                 GC_SHARED uint4 *const to = tile_b + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
+                uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_b && at_outer + 7 < n_left
                     && at_k < k_left) {
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
@@ -241,7 +250,6 @@ GC_INLINE void kernel_name_body(
                     GC_COPY(to, &x1[k * a6 + n]);
                 } else
                 {
-                    uint32_t words[4] = {0, 0, 0, 0};
                     GC_UNROLL for (int e = 0; e < 8; e++) {
                         const int own_outer = at_outer + e, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
@@ -317,7 +325,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_06d9fbab(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_0ec25355(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

@@ -74,23 +74,31 @@ GC_MMA_TYPE(bfloat16, "bf16")
 #define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
 #define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
 #elif !defined(GC_MMA)     /* the emulator's */
-template <class F> GC_INLINE void gc_mma(float *c, const uint32_t *a, const uint32_t *b, F load)
+template <float load(uint16_t)>
+static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
 {
     const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
-    for (int k = 0; k < 8; k++) {       /* pairs */
-        const uint32_t above = __shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4);
-        const uint32_t below = __shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4);
-        const uint32_t left = __shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4);
-        const uint32_t right = __shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4);
-        for (int shift = 0; shift < 32; shift += 16) {
+    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
+        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
+        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
+        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
+        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
+        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
             const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
             const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
-            c[0] = fmaf(x, u, c[0]);
-            c[1] = fmaf(x, v, c[1]);
-            c[2] = fmaf(y, u, c[2]);
-            c[3] = fmaf(y, v, c[3]);
+            c.x = fmaf(x, u, c.x);
+            c.y = fmaf(x, v, c.y);
+            c.z = fmaf(y, u, c.z);
+            c.w = fmaf(y, v, c.w);
         }
     }
+    return c;
+}
+template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
+{
+    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
+                                    make_uint2(b[0], b[1]));
+    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
 }
 GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
 {
@@ -102,7 +110,7 @@ GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
         to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
     }
 }
-#define GC_MMA(type, c, a, b) gc_mma(c, a, b, gc_load_##type)
+#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
 #define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
 #define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
 #define GC_COPIES_CLOSE()
@@ -110,7 +118,7 @@ GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
 #endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[13]; } gc_words;
+typedef struct { int64_t w[15]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -155,6 +163,8 @@ GC_INLINE void kernel_name_body(
     const int64_t a5 = words.w[9];
     const int64_t a6 = words.w[10];
     const int64_t a7 = words.w[11];
+    const int64_t a8 = words.w[12];
+    const int64_t a9 = words.w[13];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -162,70 +172,206 @@ GC_INLINE void kernel_name_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a3, n_size = a4, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
     float next_a[2], next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+        GC_UNROLL for (int j = 0; j < 4; j++)
+            part[i][j] = 0;
     {
         const int64_t k_from = 0;
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-            next_a[e] = 0;
-            if (m_at < m_size && k_at < length) {
+        const int k_left = (int)MIN(length, 8);
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+            GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+            if (aligned_a && at_outer < m_left
+                && at_k + 1 < k_left) {
+                const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-                next_a[e] = x0[k + m * a5];
 
+                union { uint2 all[1]; float one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                const int64_t first = k;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t k = first + e;
+                    const float v0 = v0_wide.one[e];
+                    
+                    next_a[e] = v0;
+
+                    
+                }
+                
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer, own_k = at_k + e;
+                    if (own_outer < m_left && own_k < k_left) {
+                        const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                        const int64_t m = m_at;
+                        const int64_t k = k_at;
+
+                        const float v0 = x0[k + m * a3];
+                        
+                        next_a[e] = v0;
+
+                        
+                    }
+                }
+                
             }
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-            next_b[e] = 0;
-            if (n_at < n_size && k_at < length) {
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+            GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+            if (aligned_b && at_outer + 1 < n_left
+                && at_k < k_left) {
+                const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-                next_b[e] = x1[k * a6 + n];
 
+                union { uint2 all[1]; float one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                const int64_t first = n;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t n = first + e;
+                    const float v0 = v0_wide.one[e];
+                    
+                    next_b[e] = v0;
+
+                    
+                }
+                
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer + e, own_k = at_k;
+                    if (own_outer < n_left && own_k < k_left) {
+                        const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                        const int64_t n = n_at;
+                        const int64_t k = k_at;
+
+                        const float v0 = x1[k * a6 + n];
+                        
+                        next_b[e] = v0;
+
+                        
+                    }
+                }
+                
             }
         }
     }
     for (int64_t k_first = 0; k_first < length; k_first += 8) {
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_a[at_k * 68 + at_outer + e * 68]
+                    = next_a[e];
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_b[at_k * 68 + at_outer + e]
+                    = next_b[e];
         }
         GC_BARRIER();
         {
             const int64_t k_from = k_first + 8;
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-                next_a[e] = 0;
-                if (m_at < m_size && k_at < length) {
+            const int k_left = (int)MIN(length - k_from, 8);
+            {
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+                GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+                if (aligned_a && at_outer < m_left
+                    && at_k + 1 < k_left) {
+                    const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-                    next_a[e] = x0[k + m * a5];
 
+                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                    const int64_t first = k;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t k = first + e;
+                        const float v0 = v0_wide.one[e];
+                        
+                        next_a[e] = v0;
+
+                        
+                    }
+                    
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer, own_k = at_k + e;
+                        if (own_outer < m_left && own_k < k_left) {
+                            const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                            const int64_t m = m_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x0[k + m * a3];
+                            
+                            next_a[e] = v0;
+
+                            
+                        }
+                    }
+                    
                 }
             }
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-                next_b[e] = 0;
-                if (n_at < n_size && k_at < length) {
+            {
+                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+                GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+                if (aligned_b && at_outer + 1 < n_left
+                    && at_k < k_left) {
+                    const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    next_b[e] = x1[k * a6 + n];
 
+                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                    const int64_t first = n;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t n = first + e;
+                        const float v0 = v0_wide.one[e];
+                        
+                        next_b[e] = v0;
+
+                        
+                    }
+                    
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer + e, own_k = at_k;
+                        if (own_outer < n_left && own_k < k_left) {
+                            const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                            const int64_t n = n_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x1[k * a6 + n];
+                            
+                            next_b[e] = v0;
+
+                            
+                        }
+                    }
+                    
                 }
             }
         }
@@ -264,7 +410,7 @@ GC_INLINE void kernel_name_body(
                 const float dot0 = tile_a[e];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
-                y0[m * a7 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
+                y0[m * a9 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
 
             }
         }
@@ -275,7 +421,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_maximum_3cfe03dd(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_d015d701(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -285,7 +431,7 @@ GC_KERNEL void contract_dot_maximum_3cfe03dd(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 18;
+    const int64_t *GC_RESTRICT own = table + members + member * 20;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -299,5 +445,5 @@ GC_KERNEL void contract_dot_maximum_3cfe03dd(const int64_t *GC_RESTRICT table)
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[17], group);
+        *(const gc_words *)(own + 4), (int *)own[19], group);
 }

@@ -46,7 +46,7 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[13]; } gc_words;
+typedef struct { int64_t w[15]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -91,6 +91,8 @@ GC_INLINE void kernel_name_body(
     const int64_t a5 = words.w[9];
     const int64_t a6 = words.w[10];
     const int64_t a7 = words.w[11];
+    const int64_t a8 = words.w[12];
+    const int64_t a9 = words.w[13];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -98,70 +100,206 @@ GC_INLINE void kernel_name_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a3, n_size = a4, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
     float next_a[2], next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+        GC_UNROLL for (int j = 0; j < 4; j++)
+            part[i][j] = 0;
     {
         const int64_t k_from = 0;
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-            next_a[e] = 0;
-            if (m_at < m_size && k_at < length) {
+        const int k_left = (int)MIN(length, 8);
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+            GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+            if (aligned_a && at_outer < m_left
+                && at_k + 1 < k_left) {
+                const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-                next_a[e] = x0[k + m * a5];
 
+                union { uint2 all[1]; float one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                const int64_t first = k;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t k = first + e;
+                    const float v0 = v0_wide.one[e];
+                    
+                    next_a[e] = v0;
+
+                    
+                }
+                
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer, own_k = at_k + e;
+                    if (own_outer < m_left && own_k < k_left) {
+                        const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                        const int64_t m = m_at;
+                        const int64_t k = k_at;
+
+                        const float v0 = x0[k + m * a3];
+                        
+                        next_a[e] = v0;
+
+                        
+                    }
+                }
+                
             }
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-            next_b[e] = 0;
-            if (n_at < n_size && k_at < length) {
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+            GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+            if (aligned_b && at_outer + 1 < n_left
+                && at_k < k_left) {
+                const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-                next_b[e] = x1[k * a6 + n];
 
+                union { uint2 all[1]; float one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                const int64_t first = n;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t n = first + e;
+                    const float v0 = v0_wide.one[e];
+                    
+                    next_b[e] = v0;
+
+                    
+                }
+                
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer + e, own_k = at_k;
+                    if (own_outer < n_left && own_k < k_left) {
+                        const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                        const int64_t n = n_at;
+                        const int64_t k = k_at;
+
+                        const float v0 = x1[k * a6 + n];
+                        
+                        next_b[e] = v0;
+
+                        
+                    }
+                }
+                
             }
         }
     }
     for (int64_t k_first = 0; k_first < length; k_first += 8) {
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_a[at_k * 68 + at_outer + e * 68]
+                    = next_a[e];
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_b[at_k * 68 + at_outer + e]
+                    = next_b[e];
         }
         GC_BARRIER();
         {
             const int64_t k_from = k_first + 8;
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-                next_a[e] = 0;
-                if (m_at < m_size && k_at < length) {
+            const int k_left = (int)MIN(length - k_from, 8);
+            {
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+                GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+                if (aligned_a && at_outer < m_left
+                    && at_k + 1 < k_left) {
+                    const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-                    next_a[e] = x0[k + m * a5];
 
+                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                    const int64_t first = k;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t k = first + e;
+                        const float v0 = v0_wide.one[e];
+                        
+                        next_a[e] = v0;
+
+                        
+                    }
+                    
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer, own_k = at_k + e;
+                        if (own_outer < m_left && own_k < k_left) {
+                            const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                            const int64_t m = m_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x0[k + m * a3];
+                            
+                            next_a[e] = v0;
+
+                            
+                        }
+                    }
+                    
                 }
             }
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-                next_b[e] = 0;
-                if (n_at < n_size && k_at < length) {
+            {
+                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+                GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+                if (aligned_b && at_outer + 1 < n_left
+                    && at_k < k_left) {
+                    const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    next_b[e] = x1[k * a6 + n];
 
+                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                    const int64_t first = n;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t n = first + e;
+                        const float v0 = v0_wide.one[e];
+                        
+                        next_b[e] = v0;
+
+                        
+                    }
+                    
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer + e, own_k = at_k;
+                        if (own_outer < n_left && own_k < k_left) {
+                            const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                            const int64_t n = n_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x1[k * a6 + n];
+                            
+                            next_b[e] = v0;
+
+                            
+                        }
+                    }
+                    
                 }
             }
         }
@@ -200,7 +338,7 @@ GC_INLINE void kernel_name_body(
                 const float dot0 = tile_a[e];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
-                y0[m * a7 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
+                y0[m * a9 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
 
             }
         }
@@ -211,7 +349,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_maximum_f2ff983c(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_3d698ce8(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -221,7 +359,7 @@ GC_KERNEL void contract_dot_maximum_f2ff983c(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 18;
+    const int64_t *GC_RESTRICT own = table + members + member * 20;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -235,5 +373,5 @@ GC_KERNEL void contract_dot_maximum_f2ff983c(const int64_t *GC_RESTRICT table)
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[17], group);
+        *(const gc_words *)(own + 4), (int *)own[19], group);
 }

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[17]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -9,7 +9,6 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 {
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
-GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 {
@@ -30,12 +29,13 @@ GC_INLINE float gc_nextafter_bfloat16(float x, float y)
     const float next = gc_load_bfloat16(x == 0 ? (y < 0) << 15 | 1 : word + away);
     return x != x || y != y ? x + y : x == y ? y : next;
 }
+GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_erf_float(float x)
 {
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_bcd960a9(
+GC_KERNEL void contract_dot_cast_efdcfd12(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -57,8 +57,10 @@ GC_KERNEL void contract_dot_cast_bcd960a9(
     const int64_t a5 = words.w[9];
     const int64_t a6 = words.w[10];
     const int64_t a7 = words.w[11];
-    const float p0 = gc_bits_float((uint32_t)words.w[12]);
-    const float p1 = gc_bits_float((uint32_t)words.w[13]);
+    const int64_t a8 = words.w[12];
+    const int64_t a9 = words.w[13];
+    const float p0 = gc_bits_float((uint32_t)words.w[14]);
+    const float p1 = gc_bits_float((uint32_t)words.w[15]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -66,66 +68,160 @@ GC_KERNEL void contract_dot_cast_bcd960a9(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a3, n_size = a4, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
     float next_a[2], next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
+        GC_UNROLL for (int j = 0; j < 4; j++)
+            part[i][j] = 0;
     {
         const int64_t k_from = 0;
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-            next_a[e] = 0;
-            if (m_at < m_size && k_at < length) {
+        const int k_left = (int)MIN(length, 8);
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+            GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+            if (aligned_a && at_outer < m_left
+                && at_k + 1 < k_left) {
+                const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-                next_a[e] = (float)gc_load_bfloat16(x0[k + m * a5]);
+                union { uint32_t all[1]; uint16_t one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x0[k + m * a3])[w];
+                const int64_t first = k;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t k = first + e;
+                    const uint16_t v0 = v0_wide.one[e];
+                    next_a[e] = (float)gc_load_bfloat16(v0);
+                }
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer, own_k = at_k + e;
+                    if (own_outer < m_left && own_k < k_left) {
+                        const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                        const int64_t m = m_at;
+                        const int64_t k = k_at;
+                        const uint16_t v0 = x0[k + m * a3];
+                        next_a[e] = (float)gc_load_bfloat16(v0);
+                    }
+                }
             }
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-            next_b[e] = 0;
-            if (n_at < n_size && k_at < length) {
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+            GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+            if (aligned_b && at_outer + 1 < n_left
+                && at_k < k_left) {
+                const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-                next_b[e] = (float)gc_load_bfloat16(x1[k * a6 + n]);
+                union { uint32_t all[1]; uint16_t one[2]; } v0_wide;
+                GC_UNROLL for (int w = 0; w < 1; w++)
+                    v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x1[k * a6 + n])[w];
+                const int64_t first = n;
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int64_t n = first + e;
+                    const uint16_t v0 = v0_wide.one[e];
+                    next_b[e] = (float)gc_load_bfloat16(v0);
+                }
+            } else
+            {
+                GC_UNROLL for (int e = 0; e < 2; e++) {
+                    const int own_outer = at_outer + e, own_k = at_k;
+                    if (own_outer < n_left && own_k < k_left) {
+                        const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                        const int64_t n = n_at;
+                        const int64_t k = k_at;
+                        const uint16_t v0 = x1[k * a6 + n];
+                        next_b[e] = (float)gc_load_bfloat16(v0);
+                    }
+                }
             }
         }
     }
     for (int64_t k_first = 0; k_first < length; k_first += 8) {
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_a[spot % 8 * 68 + spot / 8] = next_a[e];
+        {
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_a[at_k * 68 + at_outer + e * 68]
+                    = next_a[e];
         }
-        GC_UNROLL for (int e = 0; e < 2; e++) {
-            const int spot = e * 256 + GC_ITEM;
-            tile_b[spot / 64 * 68 + spot % 64] = next_b[e];
+        {
+            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+            GC_UNROLL for (int e = 0; e < 2; e++)
+                tile_b[at_k * 68 + at_outer + e]
+                    = next_b[e];
         }
         GC_BARRIER();
         {
             const int64_t k_from = k_first + 8;
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t m_at = m_first + spot / 8, k_at = k_from + spot % 8;
-                next_a[e] = 0;
-                if (m_at < m_size && k_at < length) {
+            const int k_left = (int)MIN(length - k_from, 8);
+            {
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+                GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+                if (aligned_a && at_outer < m_left
+                    && at_k + 1 < k_left) {
+                    const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-                    next_a[e] = (float)gc_load_bfloat16(x0[k + m * a5]);
+                    union { uint32_t all[1]; uint16_t one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x0[k + m * a3])[w];
+                    const int64_t first = k;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t k = first + e;
+                        const uint16_t v0 = v0_wide.one[e];
+                        next_a[e] = (float)gc_load_bfloat16(v0);
+                    }
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer, own_k = at_k + e;
+                        if (own_outer < m_left && own_k < k_left) {
+                            const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                            const int64_t m = m_at;
+                            const int64_t k = k_at;
+                            const uint16_t v0 = x0[k + m * a3];
+                            next_a[e] = (float)gc_load_bfloat16(v0);
+                        }
+                    }
                 }
             }
-            GC_UNROLL for (int e = 0; e < 2; e++) {
-                const int spot = e * 256 + GC_ITEM;
-                const int64_t n_at = n_first + spot % 64, k_at = k_from + spot / 64;
-                next_b[e] = 0;
-                if (n_at < n_size && k_at < length) {
+            {
+                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+                GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
+                if (aligned_b && at_outer + 1 < n_left
+                    && at_k < k_left) {
+                    const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    next_b[e] = (float)gc_load_bfloat16(x1[k * a6 + n]);
+                    union { uint32_t all[1]; uint16_t one[2]; } v0_wide;
+                    GC_UNROLL for (int w = 0; w < 1; w++)
+                        v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x1[k * a6 + n])[w];
+                    const int64_t first = n;
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int64_t n = first + e;
+                        const uint16_t v0 = v0_wide.one[e];
+                        next_b[e] = (float)gc_load_bfloat16(v0);
+                    }
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int own_outer = at_outer + e, own_k = at_k;
+                        if (own_outer < n_left && own_k < k_left) {
+                            const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                            const int64_t n = n_at;
+                            const int64_t k = k_at;
+                            const uint16_t v0 = x1[k * a6 + n];
+                            next_b[e] = (float)gc_load_bfloat16(v0);
+                        }
+                    }
                 }
             }
         }
@@ -166,7 +262,7 @@ GC_KERNEL void contract_dot_cast_bcd960a9(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
-                y0[m * a7 + n] = gc_store_bfloat16(t1);
+                y0[m * a9 + n] = gc_store_bfloat16(t1);
             }
         }
         GC_BARRIER();

@@ -1,0 +1,98 @@
+"""Operands of matrix products that an item fetches by runs of neighbours: the model of codegen_templates/gpu/runs.j2.
+
+Memory is contiguous along one span of an operand, which a run goes along. Arrays that an expression reads side by side
+are read by up to 16 bytes at a time, where the run lies inside and addresses allow it; else one by one.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, expressions, is_along, is_even
+from graphc.ir.index import Axis
+from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template
+from graphc.ir.node import Node
+
+MOST = 24       # operations of an expression that is worth two texts
+
+
+def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: str,
+            spelled: Callable[[Node], str]) -> dict:
+    """An operand by runs along `outer` or k: `inside` puts the element at (`outer`_at, k_at) into the target. plain: it
+    is what lies in memory."""
+    inner, walked = inner_axis(operand), s.walked(operand)
+    along_k = inner in walked["k"].axes
+    loads = _together(model, operand, inner, walked["k" if along_k else outer], run)
+    model.spell.wide = Wide(run, inner, True, tuple(moved for moved, _ in loads), ())
+    inside = [{"kind": "store", "target": target, "value": spelled(x.value), "alone": False}
+              if type(x) is Store else model.statement(x, {}) for x in statements(operand.body)]
+    model.spell.wide = None
+    return {"along_k": along_k, "name": operand.name, "span": outer, "run": run, "length": walked[outer].length,
+            "inner": inner.name, "loads": [x for _, x in loads], "inside": inside,
+            "even": model.spell.arg(int(all(x["even"] for _, x in loads)), -1) if loads else "0",
+            "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)),
+            "plain": [x.get("value") for x in inside] == ["v0"],
+            "steps": coordinates(model, walked, {outer: f"{outer}_at", "k": "k_at"})}
+
+
+def _together(model, operand: Operand, inner: Axis, span: Span, run: int) -> list[tuple[Moved, dict]]:
+    """What neighbours of an operand read from places that lie together."""
+    exprs = expressions(x.value for x in statements(operand.body))
+    if run == 1 or len(exprs) > MOST:
+        return []
+    rows_are_even = len(span.axes) == 1 or inner.extent % run == 0
+    reads = dict.fromkeys((e.attrs[0], e.attrs[1]) for e in exprs
+                          if e.op is LOAD and not e.srcs and is_along(e.attrs[1], inner))
+    found = []
+    for number, index in reads:
+        buffer = model.kernel.buffers[number]
+        nbytes = run * buffer.dtype.itemsize
+        moved = Moved(f"v{len(found)}", number, index)
+        found.append((moved, {
+            "name": moved.name, "type": model.spell.language.memory(buffer.dtype), "array": buffer.name,
+            "word": WORDS[min(nbytes, BYTES)], "count": max(nbytes // BYTES, 1),
+            "place": f"{buffer.name}[{model.spell.index(index, number)}]",
+            "even": rows_are_even and is_even(index, inner, run)}))
+    return found
+
+
+def inner_axis(operand: Operand) -> Axis | None:
+    """The axis along which memory is contiguous: the innermost loop's."""
+    loop, inner = operand.body, None
+    while (loops := [x for x in loop if type(x) is Loop]):
+        inner, loop = loops[0].axis, loops[0].body
+    return inner
+
+
+def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None) -> list[dict]:
+    """A nest of loops at one place of its spans: coordinates, then the statements that stood inside."""
+    out = coordinates(model, spans, at)
+    for x in statements(body):
+        if type(x) is Store and x.local is not None:
+            out.append({"kind": "store", "target": target, "value": model.spell.expr(x.value), "alone": False})
+        else:
+            out.append(model.statement(x, {}))
+    return out
+
+
+def coordinates(model, spans: dict[str, Span], at: dict[str, str]) -> list[dict]:
+    """The axes of spans at positions in them."""
+    return [x for name, place in at.items() for x in _coordinates(model, spans[name], place)]
+
+
+def _coordinates(model, span: Span, place: str) -> list[dict]:
+    out, rest = [], place
+    for axis in reversed(span.axes):
+        last = axis == span.axes[0]
+        extent = model.spell.extent(axis)
+        value = rest if last else f"gc_rest({rest}, {extent})"
+        out.append({"kind": "let", "name": axis.name, "type": "int64_t", "value": value})
+        rest = f"gc_quotient({rest}, {extent})"
+    return out
+
+
+def statements(body: tuple) -> list:
+    """The statements of a nest without its loops."""
+    found: list = []
+    for x in body:
+        found += statements(x.body) if type(x) is Loop else [x]
+    return found
