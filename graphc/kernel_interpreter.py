@@ -13,14 +13,13 @@ while both are alive are found too.
 """
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import random
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct, field
 
+from graphc.attention_interpreter import attention, fma_of, weighted
 from graphc.build import Built
 from graphc.ir import program as program_steps
 from graphc.ir import trees
@@ -95,13 +94,13 @@ class _Interpreter:
         for number, (buffer, memory) in enumerate(zip(self.kernel.buffers, self.buffers, strict=True)):
             missing = np.flatnonzero(memory.writer == NOBODY) if buffer.written else ()
             if len(missing):
-                raise self._fault(f"{len(missing)} of {buffer.size} elements of buffer {number} are never written, "
+                raise self.fault(f"{len(missing)} of {buffer.size} elements of buffer {number} are never written, "
                                   f"the first is {missing[0]}")
 
     def _prologue(self) -> None:
         """What every range of chunks computes first, by itself: the same scalars for all iterations."""
         tile, self.tile = self.tile, None
-        self._body(self.kernel.prologue)
+        self.body(self.kernel.prologue)
         self.scalars, self.tile = self.frame.values, tile
 
     def _items(self) -> Iterator[tuple[int, int]]:
@@ -127,16 +126,16 @@ class _Interpreter:
         if self.tile is not None:
             frame.start = frame.axes.pop(self.tile)
             frame.stop = frame.start + width
-        self._body(self.kernel.body)
+        self.body(self.kernel.body)
 
     # ------------------------------------------------------------------------------------------------ statements
 
-    def _body(self, statements: tuple) -> None:
+    def body(self, statements: tuple) -> None:
         for s in statements:
             self.statement = s
             kind = type(s)
             if kind is Let:
-                self.frame.values[s.name] = self._expr(s.value)
+                self.frame.values[s.name] = self.expr(s.value)
             elif kind is Store:
                 self._store(s)
             elif kind is Accumulate:
@@ -146,7 +145,7 @@ class _Interpreter:
             elif kind is Template:
                 _TEMPLATES[s.name](self, s)
             elif kind is If:
-                self._body(s.body if self._expr(s.test) else s.otherwise)
+                self.body(s.body if self.expr(s.test) else s.otherwise)
             elif s.kind == "reduce":
                 self._reduce(s)
             elif s.kind == "serial" and (running := _accumulations(s, "scan")):
@@ -164,9 +163,9 @@ class _Interpreter:
             frame.axes[s.axis] = k
             if s.axis == self.tile:
                 self.iteration = segment + k - frame.start
-            if s.axis in frame.spans and self._at(frame.spans[s.axis]) is None:
+            if s.axis in frame.spans and self.at(frame.spans[s.axis]) is None:
                 continue        # of another block
-            self._body(s.body)
+            self.body(s.body)
         frame.axes.pop(s.axis, None)
         self.iteration = segment
 
@@ -175,19 +174,19 @@ class _Interpreter:
         return range(start, s.axis.extent if s.limit is None else min(s.axis.extent, self._index(s.limit)))
 
     def _store(self, s: Store) -> None:
-        value, position = self._expr(s.value), self._index(s.index)
+        value, position = self.expr(s.value), self._index(s.index)
         if s.local is not None:
             memory, position, name = self.frame.locals[s.local], position - self.frame.start, s.local
         else:
             memory, name = self.buffers[s.buffer], self.kernel.buffers[s.buffer].name
             if not self.kernel.buffers[s.buffer].written:
-                raise self._fault(f"a store into {name}, which is an input")
+                raise self.fault(f"a store into {name}, which is an input")
         self._inside(position, memory, name)
         writer = memory.writer[position]
         if s.local is None and writer >= 0 and writer != self.iteration:
-            raise self._fault(f"iterations {writer} and {self.iteration} both write {name}[{position}]")
+            raise self.fault(f"iterations {writer} and {self.iteration} both write {name}[{position}]")
         if value.dtype != memory.array.dtype:
-            raise self._fault(f"a {value.dtype} is stored into {memory.array.dtype} {name}")
+            raise self.fault(f"a {value.dtype} is stored into {memory.array.dtype} {name}")
         memory.array[position] = value
         memory.writer[position] = self.iteration
 
@@ -196,13 +195,13 @@ class _Interpreter:
     def _accumulate(self, s: Accumulate) -> None:
         frame = self.frame
         column = frame.axes.get(self.tile)
-        value = self._expr(s.value)
+        value = self.expr(s.value)
         if s.name in frame.running:
             total = self._binary(s)(self._value(s.name), value)
             self._keep(s.name, column, total)
             return
         if s.other is not None:
-            value = (value, self._expr(s.other))
+            value = (value, self.expr(s.other))
         frame.collected[s.name].setdefault(column, []).append(value)
 
     def _keep(self, name: str, column: int | None, value) -> None:
@@ -217,7 +216,7 @@ class _Interpreter:
         frame.collected = {a.name: {column: [] for column in columns} for a in sums}
         for k in self._range(s):
             frame.axes[s.axis] = k
-            self._body(s.body)
+            self.body(s.body)
         frame.axes.pop(s.axis, None)
         collected, frame.collected = frame.collected, None
         for a in sums:
@@ -232,7 +231,7 @@ class _Interpreter:
                 self._keep(a.name, column, _identity(a))
         for k in self._range(s):
             frame.axes[s.axis] = k
-            self._body(s.body)
+            self.body(s.body)
         frame.axes.pop(s.axis, None)
         frame.running = {}
 
@@ -243,7 +242,7 @@ class _Interpreter:
     def _total(self, s: Accumulate, values: list):
         number, identity = s.dtype.numpy.type, _identity(s)
         if s.op.kind == CONTRACT:
-            return trees.chain(values, _fma(s.dtype), lambda a, b: number(a + b), number(0))
+            return trees.chain(values, fma_of(s.dtype), lambda a, b: number(a + b), number(0))
         combine = self._binary(s)
         if s.op.c == "m2":
             return trees.squared_deviations(values, s.order, combine, number, identity)
@@ -251,7 +250,7 @@ class _Interpreter:
 
     # ------------------------------------------------------------------------------------------------- templates
 
-    def _at(self, span: Span) -> int | None:
+    def at(self, span: Span) -> int | None:
         """The position in a span that the loops have reached; None if it lies outside this iteration's block."""
         position = 0
         for axis in span.axes:
@@ -261,14 +260,14 @@ class _Interpreter:
         first = self.frame.axes[span.block] * span.length
         return position if first <= position < first + span.length else None
 
-    def _positions(self, span: Span) -> range:
+    def positions(self, span: Span) -> range:
         """The positions of this iteration's block."""
         if span.block is None:
             return range(span.size)
         first = self.frame.axes[span.block] * span.length
         return range(first, min(first + span.length, span.size))
 
-    def _enter(self, s: Template) -> dict[str, Memory]:
+    def enter(self, s: Template) -> dict[str, Memory]:
         """Compute the operands of a template into whole matrices, of which an iteration fills what it needs."""
         frame = self.frame
         for span in s.spans:        # the extent of an axis for which the kernel has no loop is 1
@@ -279,65 +278,29 @@ class _Interpreter:
             rows, columns = (walked[name].size for name in operand.spans)
             frame.locals[operand.name] = Memory.fresh(operand.dtype, rows * columns)
             frame.spans = {span.axes[-1]: span for span in walked.values()}
-            self._body(operand.body)
+            self.body(operand.body)
         frame.spans = {span.axes[-1]: span for span in s.walked().values()}
         return frame.locals
 
     def _gemm(self, s: Template) -> None:
         frame, (m, n, k) = self.frame, (s.span(name) for name in "mnk")
-        matrices = self._enter(s)
-        number, fma = s.dtype.numpy.type, _fma(s.dtype)
+        matrices = self.enter(s)
+        number, fma = s.dtype.numpy.type, fma_of(s.dtype)
         order = "mma" if s.name == "mma" else "chain"
         results = {}
-        for i in self._positions(m):
-            row = [number(self._read(matrices["a"], i * k.size + p, "a")) for p in range(k.size)]
-            for j in self._positions(n):
-                column = [number(self._read(matrices["b"], p * n.size + j, "b")) for p in range(k.size)]
+        for i in self.positions(m):
+            row = [number(self.read(matrices["a"], i * k.size + p, "a")) for p in range(k.size)]
+            for j in self.positions(n):
+                column = [number(self.read(matrices["b"], p * n.size + j, "b")) for p in range(k.size)]
                 results[i, j] = trees.chain(list(zip(row, column, strict=True)), fma, lambda a, b: number(a + b),
                                             number(0), order)
-        frame.results[s.result] = lambda: results[self._at(m), self._at(n)]
-        self._body(s.epilogue)
+        frame.results[s.result] = lambda: results[self.at(m), self.at(n)]
+        self.body(s.epilogue)
         frame.results, frame.spans = {}, {}
-
-    def _attention(self, s: Template) -> None:
-        frame, (m, n, c, e) = self.frame, (s.span(name) for name in "mnce")
-        number, fma, facts = s.dtype.numpy.type, _fma(s.dtype), dict(s.facts)
-        diagonal = None if facts["diagonal"] is None else int(self._expr(facts["diagonal"]))
-
-        def element(name: str, row: int, columns: int, column: int):
-            return self._read(frame.locals[name], row * columns + column, name)
-
-        def product():
-            total = number(0)
-            for k in range(c.size):
-                total = fma(element("k", self._at(n), c.size, k), element("q", self._at(m), c.size, k), total)
-            return total
-        frame.results["score"] = product
-        self._enter(s)
-        results = {}
-        values = [[element("v", k, e.size, i) for i in range(e.size)] for k in range(n.size)]
-        for i in self._positions(m):
-            scores = [element("scores", k, m.size, i) for k in range(n.size)]
-            if diagonal is not None:
-                last = i * facts["slope"] + diagonal
-                self._check_diagonal(scores, [element("plain", k, m.size, i) for k in range(n.size)], last)
-                block = trees.CHUNKS["attention"]
-                scores = scores[:max(0, last // block + 1) * block]
-            row = trees.attention(scores, values, np.exp, fma, number)
-            results.update({(i, k): x for k, x in enumerate(row)})
-        frame.results = {s.result: lambda: results[self._at(m), self._at(e)]}
-        self._body(s.epilogue)
-        frame.results, frame.spans = {}, {}
-
-    def _check_diagonal(self, scores: list, plain: list, last: int) -> None:
-        """Scores are -inf behind the last key that a query sees, and what the mask leaves before it."""
-        for k, (score, unmasked) in enumerate(zip(scores, plain, strict=True)):
-            if (score != unmasked and score == score) if k <= last else score != -np.inf:
-                raise self._fault(f"the score of key {k} is {score}, {unmasked} without the mask up to {last}")
 
     # ----------------------------------------------------------------------------------------------- expressions
 
-    def _expr(self, e: Node):
+    def expr(self, e: Node):
         op = e.op
         if op is CONST:
             return const_value(e)
@@ -352,10 +315,10 @@ class _Interpreter:
         if op is LOCAL:
             name = e.attrs[0]
             position = self._index(e.attrs[1]) - self.frame.start
-            return self._read(self.frame.locals[name], position, name)
-        result = op.numpy(e.attrs, e.dtype, (), *[self._expr(s) for s in e.srcs])
+            return self.read(self.frame.locals[name], position, name)
+        result = op.numpy(e.attrs, e.dtype, (), *[self.expr(s) for s in e.srcs])
         if np.asarray(result).dtype != e.dtype.numpy:
-            raise self._fault(f"{e} gives {np.asarray(result).dtype}")
+            raise self.fault(f"{e} gives {np.asarray(result).dtype}")
         return np.asarray(result)[()]
 
     def _value(self, name: str):
@@ -365,30 +328,30 @@ class _Interpreter:
         if column is not None:
             return column[self.frame.axes[self.tile]]
         if name not in self.frame.values:
-            raise self._fault(f"{name} is read before it is known")
+            raise self.fault(f"{name} is read before it is known")
         return self.frame.values[name]
 
     def _load(self, e: Node):
-        if e.srcs and not self._expr(e.srcs[0]):
+        if e.srcs and not self.expr(e.srcs[0]):
             return e.dtype.numpy.type(0)
         number, index = e.attrs
         buffer = self.kernel.buffers[number]
         if buffer.dtype is not e.dtype:
-            raise self._fault(f"{buffer.name} of {buffer.dtype} is read as {e.dtype}")
-        return self._read(self.buffers[number], self._index(index), buffer.name)
+            raise self.fault(f"{buffer.name} of {buffer.dtype} is read as {e.dtype}")
+        return self.read(self.buffers[number], self._index(index), buffer.name)
 
-    def _read(self, memory: Memory, position: int, name: str):
+    def read(self, memory: Memory, position: int, name: str):
         self._inside(position, memory, name)
         writer = memory.writer[position]
         if writer == NOBODY:
-            raise self._fault(f"{name}[{position}] is read before it is written")
+            raise self.fault(f"{name}[{position}] is read before it is written")
         if writer >= 0 and writer != self.iteration and name not in self.frame.locals:
-            raise self._fault(f"iteration {self.iteration} reads {name}[{position}], which {writer} writes")
+            raise self.fault(f"iteration {self.iteration} reads {name}[{position}], which {writer} writes")
         return memory.array[position]
 
     def _inside(self, position: int, memory: Memory, name: str) -> None:
         if not 0 <= position < memory.array.size:
-            raise self._fault(f"{name}[{position}] of {memory.array.size} elements")
+            raise self.fault(f"{name}[{position}] of {memory.array.size} elements")
 
     def _index(self, index: Index) -> int:
         return index.const + sum(k * self._atom(atom) for atom, k in index.terms)
@@ -397,16 +360,16 @@ class _Interpreter:
         if type(atom) is Axis:
             return self.frame.axes[atom]
         if type(atom) is Data:
-            return int(self._expr(atom.expr))
+            return int(self.expr(atom.expr))
         inner = self._index(atom.numerator)
         return inner // atom.denominator if type(atom) is FloorDiv else inner % atom.denominator
 
-    def _fault(self, what: str) -> KernelFault:
+    def fault(self, what: str) -> KernelFault:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
 
 
-_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "mma": _Interpreter._gemm,
-              "attention": _Interpreter._attention}
+_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "mma": _Interpreter._gemm, "attention": attention,
+              "weighted": weighted}
 
 
 def _ordered(items: list, order: str) -> list:
@@ -439,27 +402,6 @@ def _identity(s: Accumulate):
             return dtype.numpy.type(info.min if low else info.max)
         return dtype.numpy.type(-np.inf if low else np.inf) if dtype.kind == "f" else np.bool_(not low)
     return dtype.numpy.type({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0))
-
-
-def _fma(dtype: DType):
-    """a * b + c with one rounding, from the C library; integers wrap."""
-    if dtype.kind in "iub":
-        return lambda a, b, c: dtype.numpy.type(ADD.numpy((), dtype, (), MUL.numpy((), dtype, (), a, b), c))
-    real = dtype.real
-    function = getattr(_libm(), "fmaf" if real.itemsize == 4 else "fma")
-    function.argtypes = [ctypes.c_float if real.itemsize == 4 else ctypes.c_double] * 3
-    function.restype = function.argtypes[0]
-
-    def fma(a, b, c):
-        return real.numpy.type(function(float(a), float(b), float(c)))
-    if dtype.kind == "f":
-        return fma
-    return lambda a, b, c: dtype.numpy.type(complex(fma(-a.imag, b.imag, fma(a.real, b.real, c.real)),
-                                                    fma(a.imag, b.real, fma(a.real, b.imag, c.imag))))
-
-
-def _libm() -> ctypes.CDLL:
-    return ctypes.CDLL(ctypes.util.find_library("m"))
 
 
 # ----------------------------------------------------------------------------------------------------- whole programs

@@ -5,7 +5,7 @@ against its NumPy meaning on the operands that the backend itself computed, with
 (graphc/tolerances.py), so that errors neither add up nor hide behind a comparison that tips over. At the end, the
 results must have the bits of the first run, which kept only what it had to: fusion changes none. An attention does
 (docs/numerics.md): with one in the program, the bits are those of a run without it, and a result that is an attention
-has to be as close to that as graphc.tolerances says.
+or its gradient has to be as close to that as graphc.tolerances says.
 
 It costs a second compile of each program, memory for every intermediate value, and NumPy's time.
 """
@@ -21,7 +21,7 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.errors import MismatchError, Site
 from graphc.ir.node import Node, const_value, topological
-from graphc.ir.ops import ATTENTION, CAST, CONST, GET, LIBRARY_CALL, MOVEMENT
+from graphc.ir.ops import ATTENTION, CAST, CONST, DOT, GET, LIBRARY_CALL, MOVEMENT, WEIGHTED
 from graphc.report import make_plan
 from graphc.runtime.backend import Backend
 from graphc.runtime.buffers import Buffer
@@ -41,7 +41,9 @@ def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> 
             raise _error(f"{problem}, by the reference on the same operands", node, roots, backend)
     results = {r: v.view(r.dtype.numpy, r.shape) for r, v in zip(roots, values, strict=True) if r.value is None}
     found = _attentions(list(results), backend)
-    for root, problem in ((r, attention_mismatch(results[r], arrays[r], r.dtype)) for r in found):
+    for root, is_gradient in found.items():
+        largest = _largest_product(root, arrays) if is_gradient else 0.0
+        problem = attention_mismatch(results[root], arrays[root], root.dtype, largest)
         if problem is not None:
             raise _error(f"{problem}, by the softmax and the product one after the other", root, roots, backend)
     if found is not _NONE:
@@ -51,20 +53,27 @@ def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> 
             raise _error("the result has other bits than with every intermediate value kept", root, roots, backend)
 
 
-_NONE: list[Node] = []
+_NONE: dict[Node, bool] = {}
 
 
-def _attentions(roots: list[Node], backend: Backend) -> list[Node]:
-    """The results that are an attention, as it is or seen and converted otherwise; _NONE if the program has none."""
+def _largest_product(root: Node, arrays: dict[Node, np.ndarray]) -> float:
+    """The largest element of the products that a result is computed from: gradients are differences of those."""
+    products = [np.abs(arrays[n].astype(np.float64)) for n in topological([root]) if n.op is DOT and n in arrays]
+    return max((float(x[np.isfinite(x)].max(initial=0)) for x in products), default=0.0)
+
+
+def _attentions(roots: list[Node], backend: Backend) -> dict[Node, bool]:
+    """The results that are an attention or its gradient (and whether that), as it is or seen and converted otherwise;
+    _NONE if the program has none."""
     schedule = build(canonical.canonicalize(roots), backend.dialect).schedule
     if not any(anchor.op is ATTENTION for group in schedule.groups for anchor in group.anchors):
         return _NONE
-    found = []
+    found = {}
     for root, node in zip(roots, schedule.roots, strict=True):
         while node.op.kind == MOVEMENT or node.op is CAST:
             node = node.srcs[0]
-        if node.op is ATTENTION:
-            found.append(root)
+        if "blocks" in node.op.traits:
+            found[root] = node.op is WEIGHTED
     return found
 
 

@@ -48,13 +48,14 @@ def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.n
     return None if equal_bits(got, want) else _describe(got, want, "exactly")
 
 
-def attention_mismatch(got: np.ndarray, steps: np.ndarray, dtype: DType) -> str | None:
-    """What is wrong with an attention, beside its steps computed one after the other."""
+def attention_mismatch(got: np.ndarray, steps: np.ndarray, dtype: DType, largest: float) -> str | None:
+    """What is wrong with an attention or its gradient, beside its steps computed one after the other. `largest`: of the
+    products among these."""
     with np.errstate(all="ignore"):
         want, roundings = steps.astype(np.float64), ATTENTION * unit(dtype)
         if dtype.accumulator is not dtype:
             roundings = NARROW_ATTENTION * 2.0 ** -_digits(dtype)
-        close = np.abs(got.astype(np.float64) - want) <= roundings * _finite(want).max(initial=0)
+        close = np.abs(got.astype(np.float64) - want) <= roundings * _finite(want).max(initial=largest)
     if (close | (words(got) == words(steps))).all():
         return None
     return _describe(got, steps, f"within {roundings:.1e} of the largest")

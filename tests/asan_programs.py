@@ -72,7 +72,12 @@ def attentions() -> None:
                        gc.softmax(q @ kt, axis=-1) @ gc.take(v, rows, axis=0)):
             gc.realize(tensor)
             count += 1
-    print(f"{count} attentions")
+    shapes = (97, 17), (300, 17), (300, 9), (97, 9)
+    q, k, v, g = (gc.asarray(rng.standard_normal(shape).astype("float32")) for shape in shapes)
+    half = k.astype("float16")
+    _, pull = gc.vjp(lambda *x: gc.scaled_dot_product_attention(*x, is_causal=True), q, half, v)
+    gc.realize(*pull(g))
+    print(f"{count} attentions and a gradient")
 
 
 def products() -> None:

@@ -322,6 +322,8 @@ def test_verify_holds_an_attention_against_its_steps():
     q, k, v = map(gc.asarray, arrays(np.random.default_rng(19), (3, 40, 8), (3, 90, 8), (3, 90, 8)))
     with settings.override(verify=True):
         gc.realize(attention(q, k, v, is_causal=True), gc.exp(attention(q, k, v) * 0.5) + 1)
+        q, k, v, g = arrays(np.random.default_rng(27), *[(165, 8)] * 4)
+        gc.realize(*pulled(lambda q: attention(q, gc.asarray(k), gc.asarray(v)), (q,), g))
 
 
 def test_errors_name_what_does_not_fit():
@@ -365,3 +367,151 @@ def test_all_queries_see_as_many_keys():
     assert is_one_attention(got)
     assert "n <= diagonal" in gc.plan(got).kernels[0].source
     close(got, want)
+
+
+# ------------------------------------------------------------------------------------------------------ the gradient
+
+def true_gradients(q, k, v, g, scale, mask=None, cap=None):
+    """Of sum(attention * g), in float64; with a cap, of scores cap * tanh(score / cap)."""
+    q, k, v, g = (x.astype(np.float64) for x in (q, k, v, g))
+    s, slope = q @ np.swapaxes(k, -1, -2) * scale, scale
+    if cap is not None:
+        s = cap * np.tanh(s / cap)
+        slope = scale * (1 - (s / cap)**2)
+    if mask is not None:
+        s = np.where(mask, s, -np.inf) if mask.dtype == bool else s + mask
+    e = np.exp(s - s.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    dp = g @ np.swapaxes(v, -1, -2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) * slope
+    return ds @ k, np.swapaxes(ds, -1, -2) @ q, np.swapaxes(p, -1, -2) @ g
+
+
+def pulled(f, arrays_, g):
+    """The gradients of f, which nobody has realized yet."""
+    return gc.vjp(f, *map(gc.asarray, arrays_))[1](gc.asarray(g))
+
+
+def is_computed_again(*tensors):
+    """Whether no kernel stores scores."""
+    names = kernels(*tensors)
+    assert any("weighted" in name for name in names) != any("dot" in name for name in names)
+    return not any("dot" in name for name in names)
+
+
+def largest_made(*tensors):
+    """Bytes of the largest array that a program makes."""
+    program = build(canonical.canonicalize([t.node for t in tensors]), "c").program
+    return max(slot.nbytes for slot in program.slots if slot.role != "input")
+
+
+@pytest.mark.parametrize("shapes", [[(193, 250, 24, 24), (300, 131, 5, 9)], [(193, 250, 24, 24)]],
+                         ids=["causal", "mask"])
+def test_gradients_compute_scores_again(shapes):
+    rng = np.random.default_rng(20)
+    for m, n, d, e in shapes:
+        q, k, v, g = arrays(rng, (2, m, d), (2, n, d), (2, n, e), (2, m, e))
+        mask = np.tril(np.ones((m, n), bool))
+        if len(shapes) == 1:
+            mask = rng.standard_normal((m, n)).astype(np.float32)
+            mask[rng.random((m, n)) < 0.2] = -np.inf
+        own = {"is_causal": True} if mask.dtype == bool else {"mask": gc.asarray(mask)}
+        found = pulled(lambda q, k, v, own=own: attention(q, k, v, scale=0.3, **own), (q, k, v), g)
+        assert is_computed_again(*found) and largest_made(*found) < m * n * 4
+        for got, want in zip(found, true_gradients(q, k, v, g, 0.3, mask), strict=True):
+            close(got, want, 256)
+
+
+def test_memory_of_gradients_is_linear():
+    def peak(n):
+        x = [gc.zeros((1, 2, n, 16), dtype=gc.float32) + gc.asarray(np.float32(1)) for _ in range(4)]
+        y, pull = gc.vjp(lambda q, k, v: attention(q, k, v, is_causal=True), *x[:3])
+        return gc.plan(y, *pull(x[3])).peak_bytes
+    assert peak(4096) <= 16 * peak(256) and peak(4096) < 2 * 4096 * 4096
+
+
+def test_gradients_of_grouped_heads_and_of_some_arguments():
+    rng = np.random.default_rng(21)
+    q, k, v, g = arrays(rng, (1, 4, 170, 8), (1, 2, 170, 8), (1, 2, 170, 8), (1, 4, 170, 8))
+    mask = np.tril(np.ones((170, 170), bool))
+    dq, dk, dv = true_gradients(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1), g, 8**-0.5, mask)
+    want = dq, *(x.reshape(1, 2, 2, 170, 8).sum(2) for x in (dk, dv))
+    found = pulled(lambda q, k, v: attention(q, k, v, is_causal=True, enable_gqa=True), (q, k, v), g)
+    assert is_computed_again(*found)
+    for got, right in zip(found, want, strict=True):
+        close(got, right, 256)
+    for which in range(3):      # alone: the same bits, and nothing else is computed
+        def of_one(x, which=which):
+            return attention(*(x if i == which else gc.asarray(a) for i, a in enumerate((q, k, v))), is_causal=True,
+                             enable_gqa=True)
+        alone, = pulled(of_one, [(q, k, v)[which]], g)
+        assert is_computed_again(alone) and len([n for n in kernels(alone) if "weighted" in n]) == 1
+        assert which == 1 or equal_bits(alone.numpy(), found[which].numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_gradients_of_other_dtypes(dtype):
+    q, k, v, g = arrays(np.random.default_rng(22), *[(170, 16)] * 4, dtype=dtype)
+    found = pulled(lambda q, k, v: attention(q, k, v), (q, k, v), g)
+    assert is_computed_again(*found)
+    for got, want in zip(found, true_gradients(q, k, v, g, 0.25), strict=True):
+        assert got.dtype.name == dtype
+        close(got, want, 256 if dtype == "float64" else 2)
+
+
+def test_gradients_of_an_expression_by_hand():
+    """A softmax, a cap and a window of one's own; the gradient is found in what they record."""
+    q, k, v, g = arrays(np.random.default_rng(23), *[(2, 180, 16)] * 4)
+    at = np.arange(180)
+    seen = (at[None] <= at[:, None]) & (at[None] > at[:, None] - 90)
+
+    def capped(q, k, v):
+        s = 5 * gc.tanh(gc.einsum("bqd,bkd->bqk", q, k) * (0.25 / 5))
+        s = gc.where(causal(180, 180) & (gc.arange(180)[None] > gc.arange(180)[:, None] - 90), s, -gc.inf)
+        e = gc.exp(s - gc.max(s, axis=-1, keepdims=True).detach())
+        return e / gc.sum(e, axis=-1, keepdims=True) @ v
+    found = pulled(capped, (q, k, v), g)
+    assert is_computed_again(*found)
+    for got, want in zip(found, true_gradients(q, k, v, g, 0.25, seen, 5), strict=True):
+        close(got, want, 256)
+
+
+def test_who_wants_scores_gets_them():
+    q, k, v, g = arrays(np.random.default_rng(24), *[(170, 8)] * 4)
+    bias = np.zeros((170, 170), np.float32)
+    assert not is_computed_again(*pulled(lambda b: attention(*map(gc.asarray, (q, k, v)), mask=b), (bias,), g))
+    short = [x[:100] for x in (q, k, v)]
+    assert not is_computed_again(*pulled(attention, short, g[:100]))        # faster with scores in memory
+    notes = gc.plan(*pulled(attention, (q, k, v), g)).explain
+    assert any("computes weights (170, 170) again" in note for note in notes)
+
+
+def test_the_interpreter_agrees_on_gradients(monkeypatch):
+    from graphc.passes import evaluate
+    monkeypatch.setattr(evaluate, "LEAST_SCORES", 2)
+    q, k, v, g = arrays(np.random.default_rng(25), (9, 2), (70, 2), (70, 3), (9, 3))
+    for shift in (0, 61):
+        def f(q, k, v, shift=shift):
+            return gc.softmax(gc.where(causal(9, 70, shift), q @ k.mT * 0.5, -gc.inf), axis=-1) @ v
+        found = pulled(f, (q, k, v), g)
+        assert is_computed_again(*found)
+        graph = canonical.canonicalize([x.node for x in found])
+        leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
+        results = run_program(build(graph, "c"), leaves, graph.params, "reverse")
+        for got, want in zip(results, true_gradients(q, k, v, g, 0.5, causal(9, 70, shift).numpy()), strict=True):
+            close(got.view(np.float32)[:want.size].reshape(want.shape), want, 64)
+
+
+def test_the_bits_of_a_gradient_depend_on_no_thread_and_no_hidden_key():
+    q, k, v, g = arrays(np.random.default_rng(26), *[(3, 300, 16)] * 4)
+
+    def gradients(q, k, v, g):
+        return [x.numpy() for x in pulled(lambda q, k, v: attention(q, k, v, is_causal=True), (q, k, v), g)]
+    want = gradients(q, k, v, g)
+    with settings.override(num_threads=1):
+        assert all(map(equal_bits, gradients(q, k, v, g), want))
+    some = gradients(*(x[1:, :200] for x in (q, k, v, g)))      # others of the stack, and no later queries
+    assert equal_bits(some[0][:, :192], want[0][1:, :192])
+    for x in (k, v):
+        x[:, 192:] = np.nan     # whole blocks of keys that the first 192 queries do not see
+    assert equal_bits(gradients(q, k, v, g)[0][:, :192], want[0][:, :192])

@@ -22,7 +22,7 @@ LAYERS = [
     {"ir"},
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
     {"canonical", "familiar", "build", "build_loops", "report", "debug", "live_check", "program_cache",
-     "kernel_interpreter", "tuning", "tuner", "driver"},
+     "attention_interpreter", "kernel_interpreter", "tuning", "tuner", "driver"},
     {"front"},
     {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},
     {"cli", "examples"},

@@ -26,7 +26,7 @@ def attention(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     extent = {x.name: model.spell.extent(x.axes[0]) for x in (n, c, e)}
     operands = {o.name: o for o in s.operands}
-    diagonal, slope = (dict(s.facts)[name] for name in ("diagonal", "slope"))
+    diagonal, slope, more = (dict(s.facts)[name] for name in ("diagonal", "slope", "columns"))
     unseen = diagonal is not None and slope != 0        # some queries of a block may see it, and others not
 
     def scratch(elements: int) -> str:
@@ -37,32 +37,35 @@ def attention(model, s: Template) -> dict:
     return {"kind": "attention", "result": s.result, "type": register, "block": KEYS, "queries": m.length,
             "extent": extent, "m": part(model, m), "infinity": f"__builtin_inf{suffix}()",
             "diagonal": None if diagonal is None else model.spell.expr(diagonal), "slope": slope, "unseen": unseen,
-            "q": _queries(model, s, operands["q"]),
-            "k": _rows(model, s, operands["k"], scratch, "c", extent["c"]),
-            "v": _rows(model, s, operands["v"], scratch, "e", extent["e"]),
+            "q": lanes_of(model, s, operands["q"], "lanes", ("m", "c"), "depth"),
+            "k": rows_of(model, s, operands["k"], scratch, ("n", "c"), extent["c"]),
+            "v": rows_of(model, s, operands["v"], scratch, ("n", "e"), extent["e"]),
             "whole": _scores(model, s, plain, "3 * GC_LANES", "3 * GC_LANES"),
             "edge": _scores(model, s, masked, "m_to - m_from", "group"),
-            "lanes": scratch(m.length * c.size), "sums": scratch(m.length * e.size),
-            "kept": scratch(GROUP * e.size) if unseen else None,
-            "score": scratch((KEYS + SPARE) * GROUP), "epilogue": _epilogue(model, s)}
+            "lanes": scratch(m.length * c.size), "sums": scratch(m.length * (e.size + more)),
+            "kept": scratch(GROUP * e.size) if unseen else None, "more": more,
+            "score": scratch((KEYS + SPARE) * GROUP), "epilogue": _epilogue(model, s, more)}
 
 
-def _queries(model, s: Template, operand: Operand) -> list[dict]:
-    nest = Nest(model, s, {"m": ("m_from", "m_to"), "c": ("0", "depth")}, operand)
-    nest.target = lambda at: f"lanes[{at['c']} * group + {at['m']} - m_from]"
+def lanes_of(model, s: Template, operand: Operand, name: str, spans: tuple[str, str], extent: str) -> list[dict]:
+    """Fill an array [second span][first span], whose first span is that of the lanes."""
+    lane, along = spans
+    nest = Nest(model, s, {lane: (f"{lane}_from", f"{lane}_to"), along: ("0", extent)}, operand)
+    nest.target = lambda at: f"{name}[{at[along]} * group + {at[lane]} - {lane}_from]"
     return nest.statements(operand.body)
 
 
-def _rows(model, s: Template, operand: Operand, scratch, along: str, extent: str) -> dict:
-    """Where the rows of keys or values lie: in memory, or packed."""
-    name, parts = operand.name, {"n": ("n_from", "n_to"), along: ("0", extent)}
+def rows_of(model, s: Template, operand: Operand, scratch, spans: tuple[str, str], extent: str) -> dict:
+    """Where the rows of keys or values, of the first span along the second, lie: in memory, or packed."""
+    over, along = spans
+    name, parts = operand.name, {over: (f"{over}_from", f"{over}_to"), along: ("0", extent)}
     inner = innermost(operand.body)
     if _is_contiguous(inner, s):
         nest = _RowNest(model, s, parts, operand)
-        nest.inner, nest.row = inner, f"{name}_row[n - n_from]"
+        nest.inner, nest.row = inner, f"{name}_row[{over} - {over}_from]"
         return {"packed": None, "body": nest.statements(operand.body)}
     nest = Nest(model, s, parts, operand)
-    nest.target = lambda at: f"{name}_packed[({at['n']} - n_from) * {extent} + {at[along]}]"
+    nest.target = lambda at: f"{name}_packed[({at[over]} - {over}_from) * {extent} + {at[along]}]"
     size = s.span(along).size
     return {"packed": scratch(KEYS * size), "body": nest.statements(operand.body)}
 
@@ -123,7 +126,8 @@ def _scores(model, s: Template, operand: Operand, count: str, group: str) -> lis
     return nest.statements(operand.body)
 
 
-def _epilogue(model, s: Template) -> list[dict]:
-    nest = Nest(model, s, {"m": ("m_from", "m_to"), "e": ("0", "width")})
-    model.spell.arrays[s.result] = "[e * group + m - m_from]"
+def _epilogue(model, s: Template, more: int) -> list[dict]:
+    columns = "r" if more else "e"
+    nest = Nest(model, s, {"m": ("m_from", "m_to"), columns: ("0", f"width + {more}" if more else "width")})
+    model.spell.arrays[s.result] = f"[{columns} * group + m - m_from]"
     return nest.statements(s.epilogue)

@@ -20,6 +20,7 @@ from graphc.codegen.helpers_c import helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_c import CSpeller
+from graphc.codegen.weighted_c import weighted
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
@@ -44,7 +45,7 @@ NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

@@ -136,7 +136,14 @@ class Template(Struct, frozen=True):
     attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE
             "score", the sum over c of q * k. `result` is the sum over n of softmax(scores) * v. facts: diagonal, None
             or the expression d with which scores are -inf for all n > m * slope + d, the slope being 0 or 1; operand
-            plain (n, m) is without that.
+            plain (n, m) is without that; columns: 0, or 2 for a span r of two more columns, each row's largest score
+            and the sum of its weights.
+    weighted  spans r, s, e and c0, c1, ...; operands lanes0 (r, c0), rows0 (s, c0), lanes1 (r, c1), ..., row0 (r), ...,
+            and weights (w, r), w being all s for each of some products: expressions of the VALUEs "score", "score1",
+            ..., the sums over c0, c1, ... of lanes * rows, and of "row0", .... `result` is, product beside product, the
+            sum over s of weight * values. facts: parts, the number of scores; rows, the names of row0, ...; values, the
+            operand (s, c or e) that each product has as values; diagonal, None or the d with which weights are 0 unless
+            s <= r * slope + d, or with keys unless r <= s * slope + d; operand plain is without that.
     """
 
     name: str

@@ -186,8 +186,18 @@ def dot(attrs, dtype, shape, a, b):
 def attention(attrs, dtype, shape, scores, values):
     scores, values = _carried(dtype, scores, values)
     with np.errstate(all="ignore"):
-        e = np.exp(scores - scores.max(-1, keepdims=True))
-        return np.matmul(e / e.sum(-1, keepdims=True), values).astype(dtype.numpy)
+        top = scores.max(-1, keepdims=True)
+        e = np.exp(scores - top)
+        total = e.sum(-1, keepdims=True)
+        found = np.matmul(e / total, values)
+        if attrs[0]:
+            found = np.concatenate([found, *(np.broadcast_to(x, (*found.shape[:-1], 1)) for x in (top, total))], -1)
+        return found.astype(dtype.numpy)
+
+
+def weighted(attrs, dtype, shape, *factors):
+    pairs = zip(factors[::2], factors[1::2], strict=True)
+    return np.concatenate([dot(attrs, dtype, shape, a, b) for a, b in pairs], -1)
 
 
 # --------------------------------------------------------------------------------------------------------- scatter

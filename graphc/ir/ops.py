@@ -260,8 +260,12 @@ CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul", grad
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
 DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot)
 # Scores (..., m, n) and values (..., n, e) to (..., m, e): the softmax of each row of scores times the values, in the
-# order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES.
-ATTENTION = _row("attention", 2, CONTRACT, _second, meaning.attention, dtypes="f")
+# order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES. attrs: (columns,):
+# 2 for two columns more, each row's largest score and the sum of its weights before they are divided by that; else 0.
+ATTENTION = _row("attention", 2, CONTRACT, _second, meaning.attention, None, "blocks", dtypes="f")
+# Weights (..., m, n) and values (..., n, e), perhaps more such pairs: their products, side by side, in the order of
+# docs/numerics.md. Under the weights, through elementwise operations and transpositions, stand SCORES.
+WEIGHTED = _row("weighted", -1, CONTRACT, _second, meaning.weighted, None, "blocks", dtypes="f")
 SCORES = _row("scores", 2, PART, _same, meaning.dot, dtypes="f")    # the same sums as DOT
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape

@@ -26,7 +26,7 @@ class Target(Struct, frozen=True):
     group: int = 0
     scratch: int = CACHE_SCRATCH
     buffers: int = 56
-    templates: tuple[str, ...] = ("gemm", "gemv", "attention")
+    templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted")
     members: bool = True
     matrix: tuple[str, ...] = ()
 

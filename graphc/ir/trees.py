@@ -82,7 +82,8 @@ def chain(pairs: Sequence[tuple[T, T]], fma: Callable[[T, T, T], T], add: Combin
 
 def attention(scores: Sequence[T], values: Sequence[Sequence[T]], exp: Callable[[T], T],
               fma: Callable[[T, T, T], T], number: Callable) -> list[T]:
-    """One query: the softmax of its scores times the rows of values, by blocks of keys with a running maximum."""
+    """One query: the softmax of its scores times the rows of values, by blocks of keys with a running maximum; then
+    the largest score and the sum of the weights."""
     least = number(-float("inf"))
     top, total, sums = least, number(0), [number(0)] * len(values[0]) if values else []
     for start in range(0, len(scores), CHUNKS["attention"]):
@@ -100,7 +101,22 @@ def attention(scores: Sequence[T], values: Sequence[Sequence[T]], exp: Callable[
             for weight, row in zip(weights, rows, strict=True):
                 part = fma(row[e], weight, part)
             sums[e] = fma(sums[e], factor, part)
-    return [number(x / total) for x in sums]
+    return [*(number(x / total) for x in sums), top, total]
+
+
+def weighted(weights: Sequence[T], values: Sequence[Sequence[T]], fma: Callable[[T, T, T], T], number: Callable,
+             width: int, start: int, stop: int) -> list[T]:
+    """One row of weights times the rows of values, by blocks, of which those outside start .. stop are left out."""
+    sums, block = [number(0)] * width, CHUNKS["attention"]
+    for first in range(0, len(weights), block):
+        if first >= stop or min(first + block, len(weights)) <= start:
+            continue
+        for e in range(width):
+            part = number(0)
+            for weight, row in zip(weights[first:first + block], values[first:first + block], strict=True):
+                part = fma(row[e], weight, part)
+            sums[e] = number(sums[e] + part)
+    return sums
 
 
 def squared_deviations(values: Sequence, order: str, combine: Combine, number: Callable, identity):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from graphc.passes.attention import recognise_attention
+from graphc.passes.attention_gradient import recognise_gradient
 from graphc.passes.batch import batch
 from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
@@ -15,10 +16,14 @@ from graphc.passes.unread import drop_unread
 GRAPH_PASSES = (
     ("unread", drop_unread),
     ("simplify", simplify),
+    ("weighted", recognise_gradient),
     ("attention", recognise_attention),
     ("split", split_reductions),
     ("library", call_library),
 )
 
-__all__ = ["GRAPH_PASSES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
-           "recognise_attention", "simplify", "split_reductions"]
+# The passes that make what has to have templates, by which names these go.
+TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",))}
+
+__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
+           "recognise_attention", "recognise_gradient", "simplify", "split_reductions"]

@@ -25,15 +25,21 @@ def recognise_attention(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     order = topological(roots)
     if not any(n.op is EXP for n in order):
         return roots
-    users: Users = {root: [None] for root in roots}
-    for node in order:
-        for src in dict.fromkeys(node.srcs):
-            users.setdefault(src, []).append(node)
+    users = users_of(order, roots)
     new: dict[Node, Node] = {}
     for node in order:
         current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
         new[node] = (_attention(node, users, new) if node.op is DOT else None) or current
     return tuple(new[r] for r in roots)
+
+
+def users_of(order: list[Node], roots: tuple[Node, ...]) -> Users:
+    """Who reads each node; None stands for the user, who reads the roots."""
+    users: Users = {root: [None] for root in roots}
+    for node in order:
+        for src in dict.fromkeys(node.srcs):
+            users.setdefault(src, []).append(node)
+    return users
 
 
 def _attention(node: Node, users: Users, new: dict[Node, Node]) -> Node | None:
@@ -44,7 +50,7 @@ def _attention(node: Node, users: Users, new: dict[Node, Node]) -> Node | None:
         return None
     scores, between = found
     readers = {*between, node}
-    path = next((p for p in _paths(scores) if _is_private(readers.union(p), node, users)), None)
+    path = next((p for p in paths(scores) if _is_private(readers.union(p), node, users)), None)
     if path is None or scores.dtype.accumulator is not node.dtype.accumulator:
         return None
     for step in path:
@@ -56,7 +62,7 @@ def _attention(node: Node, users: Users, new: dict[Node, Node]) -> Node | None:
     s = new[scores]
     if s.shape != weights.shape:
         s = make(RESHAPE, s.dtype, weights.shape, (s,), device=s.device)
-    return make(ATTENTION, node.dtype, node.shape, (s, new[v]), (), device=node.device, site=node.site)
+    return make(ATTENTION, node.dtype, node.shape, (s, new[v]), (0,), device=node.device, site=node.site)
 
 
 def _is_private(nodes: set[Node], last: Node, users: Users) -> bool:
@@ -68,20 +74,27 @@ def _softmax(weights: Node) -> tuple[Node, set[Node]] | None:
     """exp(s - max(s)) / sum(exp(s - max(s))) over the last axis: s, and the nodes between it and the weights."""
     between: set[Node] = set()
     while weights.op is RESHAPE or weights.op is CAST:
-        if not _keeps_rows(weights):
+        if not keeps_rows(weights):
             return None
         between.add(weights)
         weights = weights.srcs[0]
-    if weights.op is not DIV:
+    found = softmax_of(weights) if weights.op is DIV else None
+    if found is None:
         return None
+    s, largest, total = found
+    e = weights.srcs[0]
+    return s, between | {weights, e, weights.srcs[1], total, e.srcs[0], e.srcs[0].srcs[1], largest}
+
+
+def softmax_of(weights: Node) -> tuple[Node, Node, Node] | None:
+    """s, max(s) and sum(exp(s - max(s))), if a quotient is the softmax of s over the last axis."""
     e, total = weights.srcs
     if e.op is not EXP or not _is_statistic(total, SUM, e) or e.srcs[0].op is not SUB:
         return None
     s, largest = e.srcs[0].srcs
-    if not _is_statistic(largest, MAX, s):
+    if not _is_statistic(largest, MAX, s) or s.shape != weights.shape or s.shape[-1] < 2:
         return None
-    between |= {weights, e, total, total.srcs[0], e.srcs[0], largest, largest.srcs[0]}
-    return (s, between) if s.shape == weights.shape and s.shape[-1] > 1 else None
+    return s, largest.srcs[0], total.srcs[0]
 
 
 def _is_statistic(node: Node, op, of: Node) -> bool:
@@ -92,12 +105,12 @@ def _is_statistic(node: Node, op, of: Node) -> bool:
     return reduction.op is op and reduction.srcs[0] is of and reduction.attrs[0] == len(of.shape) - 1
 
 
-def _keeps_rows(node: Node) -> bool:
+def keeps_rows(node: Node) -> bool:
     """Whether a reshape (or anything elementwise) leaves the last two axes as they are."""
     return node.shape[-2:] == node.srcs[0].shape[-2:] and node.size == node.srcs[0].size
 
 
-def _paths(scores: Node) -> Iterator[list[Node]]:
+def paths(scores: Node) -> Iterator[list[Node]]:
     """For each product of matrices that the scores are computed from: the nodes from it up to the scores."""
     below: dict[Node, None] = {}        # all that the scores are computed from, down to other loops
     products: list[Node] = []
@@ -119,7 +132,7 @@ def _paths(scores: Node) -> Iterator[list[Node]]:
         for node in order:
             if any(s in path for s in node.srcs) and node.op is not DOT:
                 path[node] = None
-        if all(n.op.kind == ELEMENTWISE or _keeps_rows(n) for n in path if n is not product):
+        if all(n.op.kind == ELEMENTWISE or keeps_rows(n) for n in path if n is not product):
             yield list(path)
 
 

@@ -70,6 +70,9 @@ def _multiply_adds(s: Template) -> int:
     if s.name == "attention":       # two products; what lies behind a diagonal is counted too
         m, n, c, e = (s.span(name).size for name in "mnce")
         return m * n * (c + e)
+    if s.name == "weighted":
+        parts = sum(x.size for x in s.spans if x.name.startswith("c"))
+        return s.span("r").size * s.span("s").size * (parts + s.span("e").size)
     return prod(x.size for x in s.spans)
 
 

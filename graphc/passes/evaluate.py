@@ -10,7 +10,7 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    ATTENTION, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
+    BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
     RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
 )
 
@@ -24,6 +24,8 @@ PART_COST = 3               # asking which part of a concatenation an element co
 COPIED = 60                 # additions in the copies of an expression that is evaluated at several places
 CONTRACTION_TILE = 256      # a contraction evaluates its left factor once for so many columns,
 CONTRACTION_ROWS = 1024     # and its right one, a panel that all rows of a block meet, for so many rows
+LEAST_SCORES = 160          # queries and keys for which scores are computed again (measured),
+STORED_SCORES = 1 << 27     # and bytes of all scores beyond which they always are
 QUERIES = 96                # an attention reads keys and values once for this many queries
 
 
@@ -95,12 +97,12 @@ def updates_in_place(node: Node) -> bool:
 
 
 def never_stored(order: list[Node]) -> set[Node]:
-    """What an attention computes block by block: the scores, from their product up, and the masks that are computed
-    from positions alone, which would be as large."""
+    """What an attention or its gradient computes block by block: the scores and weights, from their products up, and
+    the masks that are computed from positions alone, which would be as large."""
     scores: set[Node] = set()           # with a product of an attention under it
     computed: set[Node] = set()         # from no memory at all
     for node in order:
-        if node.op is not ATTENTION and (node.op.kind == PART or any(s in scores for s in node.srcs)):
+        if "blocks" not in node.op.traits and (node.op.kind == PART or any(s in scores for s in node.srcs)):
             scores.add(node)
         elif node.op is not BUFFER and not is_anchor(node) and all(s in computed for s in node.srcs):
             computed.add(node)
@@ -113,6 +115,14 @@ def never_stored(order: list[Node]) -> set[Node]:
             masks.add(node)
             stack.extend(node.srcs)
     return (scores | masks) - in_memory
+
+
+def worth_computing_again(stacks: int, queries: int, keys: int, features: int, itemsize: int) -> bool:
+    """Whether the gradient of an attention computes scores and weights again, block by block, instead of storing them:
+    three products more, of so many features, against matrices that are written and read a few times. So it is faster
+    for long rows, and for more memory than it should take in any case."""
+    least = max(LEAST_SCORES, 2 * features)
+    return queries * keys >= least * least or stacks * queries * keys * itemsize > STORED_SCORES
 
 
 class Readings:
@@ -152,10 +162,10 @@ class Evaluations(Readings):
                 self._share(src, count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
-        elif node.op is ATTENTION:
-            s, v = node.srcs
-            self._share(s, s.size)
-            self._move(v, prod(node.shape[:-2]) * prod(v.shape[-2:]) * _blocks(node))
+        elif "blocks" in node.op.traits:
+            for s, v in zip(node.srcs[::2], node.srcs[1::2], strict=True):
+                self._share(s, s.size)
+                self._move(v, prod(node.shape[:-2]) * prod(v.shape[-2:]) * _blocks(node))
         elif kind == PART:
             q, k = node.srcs
             self._move(q, prod(node.shape[:-2]) * prod(q.shape[-2:]))

@@ -18,8 +18,8 @@ from msgspec import Struct
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    ATTENTION, BUFFER, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
-    RESHAPE, SCATTER, SOURCE, UPDATE, WINDOW,
+    BUFFER, CONST, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
+    RESHAPE, SCATTER, SOURCE, UPDATE, WEIGHTED, WINDOW,
 )
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
@@ -317,7 +317,7 @@ class _Builder:
         group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group
-        for node in unit.inside if unit.node.op is not ATTENTION else ():
+        for node in unit.inside if "blocks" not in unit.node.op.traits else ():
             if node in unit.picked:
                 continue
             self._evaluated.setdefault(node, set()).add(group)
@@ -520,6 +520,8 @@ class _Builder:
                 in_memory[node] = group
             if group.kind in ("scan", "update", "scatter", "library"):
                 in_memory.update((n, group) for n in group.anchors)
+            self.notes += [f"{n.op.name} {n.shape} computes weights {n.srcs[0].shape} again, block by block, which is "
+                           "better than storing them" for n in group.anchors if n.op is WEIGHTED]
         order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
         return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, self.target)
 
@@ -534,7 +536,7 @@ def _kind(unit: Unit, target: Target) -> str:
         return "row" if node.attrs[1] == "inner" or (node.attrs[1] == "pairwise" and last) else "column"
     if node.op is UPDATE:
         return "update"
-    if node.op.kind == CONTRACT and node.op is not ATTENTION and not has_template(node, target):
+    if node.op is DOT and not has_template(node, target):
         return "column"
     return node.op.kind
 

@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER
+from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
@@ -27,6 +27,7 @@ from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
 from graphc.passes.scratch import is_strided, keep_columns, keep_rows
 from graphc.passes.tunable import Choices, Choose, defaults
+from graphc.passes.weigh import Weighted
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time, if each costs no more
 CHEAP = 24                  # than so many additions
@@ -91,7 +92,7 @@ def lower(schedule: Schedule, choose: Choose = defaults) -> list[LoweredKernel |
 
 def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKernel:
     if group.kind == "contract":
-        kind = Attention if group.anchors[0].op is ATTENTION else Contraction
+        kind = {ATTENTION: Attention, WEIGHTED: Weighted}.get(group.anchors[0].op, Contraction)
         return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices, kind), group)
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):

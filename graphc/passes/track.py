@@ -12,8 +12,8 @@ from collections.abc import Container
 from graphc.ir.index import ZERO, Index, reshape_groups, through_reshape
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES, SLICE, TAKE_ALONG, UPDATE,
-    WINDOW,
+    CONCAT, CONTRACT, DOT, ELEMENTWISE, EXPAND, GATHER, PAD, PERMUTE, REDUCE, RESHAPE, SCORES, SLICE, TAKE_ALONG,
+    UPDATE, WINDOW,
 )
 
 ONE, OTHER = -1, -2
@@ -113,8 +113,10 @@ def anchor_sources(node: Node) -> list[tuple[Node, Dims]]:
         own = identity(node.shape)
         rest = own[axis + (len(node.attrs) == 3):]      # in blocks: the axis stays, and one of it has many elements
         return [(node.srcs[0], (*own[:axis], rank, *rest))]
-    if node.op.kind == CONTRACT:
+    if node.op is DOT:
         return _contracted(node, identity(node.shape), rank)
+    if node.op.kind == CONTRACT:        # a group of its own, which joins no other
+        return [(s, (OTHER,) * len(s.shape)) for s in node.srcs]
     return [(s, identity(s.shape) if s.shape == node.shape else (OTHER,) * len(s.shape)) for s in node.srcs]
 
 

@@ -18,8 +18,8 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PAD, PARAM, PART,
-    PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+    ATTENTION, BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PAD, PARAM,
+    PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 from graphc.ir.schedule import Schedule
 
@@ -96,7 +96,10 @@ def _reduced(node: Node) -> tuple[int, ...]:
 
 
 def _contracted(node: Node) -> tuple[int, ...]:
-    a, b = (s.shape for s in node.srcs)
+    return _product_shape(*(s.shape for s in node.srcs))
+
+
+def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     if a[-1] != b[-2]:
         return ()
     return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
@@ -117,7 +120,15 @@ def _scattered(node: Node) -> tuple[int, ...] | None:
     return base if node.srcs[2].shape == (*node.srcs[1].shape, *base[1:]) else ()
 
 
-_SHAPES = {ELEMENTWISE: _elementwise, REDUCE: _reduced, SCAN: lambda n: n.srcs[0].shape, CONTRACT: _contracted,
+def _beside(node: Node) -> tuple[int, ...]:
+    """Products side by side, and what an attention says of its rows."""
+    shapes = [_product_shape(a.shape, b.shape) for a, b in zip(node.srcs[::2], node.srcs[1::2], strict=True)]
+    if () in shapes or len({shape[:-1] for shape in shapes}) > 1:
+        return ()
+    return (*shapes[0][:-1], sum(shape[-1] for shape in shapes) + (node.attrs[0] if node.op is ATTENTION else 0))
+
+
+_SHAPES = {ELEMENTWISE: _elementwise, REDUCE: _reduced, SCAN: lambda n: n.srcs[0].shape, CONTRACT: _beside,
            PART: _contracted, GATHER: _gathered, "scatter": _scattered}
 
 
@@ -272,6 +283,9 @@ class _KernelChecker:
     def _template(self, s: Template, ranges: Ranges, asked: set[Axis]) -> None:
         if s.name == "attention":
             self.known.add("score")
+        if s.name == "weighted":
+            facts = dict(s.facts)
+            self.known.update(("score", *(f"score{k}" for k in range(1, facts["parts"])), *facts["rows"]))
         for operand in s.operands:
             rows, columns = (s.span(name).size for name in operand.spans)
             self.locals[operand.name] = Local(operand.name, operand.dtype, rows * columns)
