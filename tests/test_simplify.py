@@ -63,3 +63,8 @@ def test_an_integer_cast_that_rounds_is_kept():
 def test_conjugates_cancel():
     inner = make(CONJ, COMPLEX.dtype, COMPLEX.shape, (COMPLEX.node,))
     assert simplify((make(CONJ, COMPLEX.dtype, COMPLEX.shape, (inner,)),))[0] is COMPLEX.node
+
+
+def test_what_a_rule_makes_keeps_the_users_line():
+    (kernel,) = gc.plan(gc.ones(3) * 2.0).kernels
+    assert kernel.origins and all("test_simplify.py" in origin for origin in kernel.origins)

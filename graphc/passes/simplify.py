@@ -23,6 +23,8 @@ def simplify(roots: tuple[Node, ...]) -> tuple[Node, ...]:
             better = _rewrite(current)
             if better is None:
                 break
+            if better.site is None and better.op is not CONST:      # which all programs share
+                better.site = current.site
             current = better
         new[node] = current
     return tuple(new[r] for r in roots)
