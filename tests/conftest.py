@@ -145,7 +145,8 @@ def every_pass_is_verified():
 # What these modules ask is what a function gives, of every dtype: hundreds of kernels each. They are compiled without
 # optimisation, in a fifth of the time. That its bits are the same with it is what test_differential.py asks.
 QUICKLY_COMPILED = ("test_api_activations", "test_api_linalg", "test_api_manipulation", "test_api_reductions",
-                    "test_api_sorting", "test_frontend_elementwise", "test_frontend_indexing")
+                    "test_api_sorting", "test_frontend_elementwise", "test_frontend_indexing", "test_kernels",
+                    "test_numpy_habits", "test_updates", "test_vmap")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -155,9 +156,6 @@ def quickly_compiled(request: pytest.FixtureRequest, backend: str) -> Iterator[N
         return
     from together import Together
 
-    from graphc import driver
-
-    driver.backend_of("cpu")
     with Together("-O0").chosen():
         yield
 

@@ -43,7 +43,7 @@ class Together(CpuBackend):
     @contextmanager
     def chosen(self, rehearsing: bool = False) -> Iterator[None]:
         """In the block, programs run on this backend, or are rehearsed."""
-        find, backend, programs = compiler.find_compiler, driver._backends["cpu"], driver._programs
+        find, backend, programs = compiler.find_compiler, driver.backend_of("cpu"), driver._programs
         familiar.forget()
         compiler.find_compiler = lambda: _at_level(find(), self.level)
         driver._backends["cpu"], driver._programs, self.rehearsing = self, self._programs, rehearsing
