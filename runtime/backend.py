@@ -192,7 +192,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def get(name: str) -> Backend:
     """The backend of this name or alias; "gpu" is the best GPU. Raises BackendError if it is unknown or absent."""
-    name = ALIASES.get(name, name)
+    if not isinstance(name, str):
+        raise BackendError(f"a backend is named by text, not {name!r}; {_listing()}", op="GRAPHC_BACKEND")
+    name = ALIASES.get(name.strip(), name.strip())
     if name == "auto":
         return _automatic()
     if name == "gpu":
@@ -216,9 +218,10 @@ def select(chain: str | None = None) -> list[Backend]:
     """
     chosen: list[Backend] = []
     errors = []
-    for name in (chain or settings.backend).split(","):
+    chain = chain or settings.backend
+    for name in chain.split(",") if isinstance(chain, str) else [chain]:
         try:
-            backend = get(name.strip())
+            backend = get(name)
         except BackendError as error:
             errors.append(error)
             continue

@@ -40,6 +40,7 @@ MISTAKES = {
     "backend": (lambda: gc.set_backend("abacus"), RuntimeError, "there is no backend 'abacus'; available: ",
                 "reference"),
     "device": (lambda: A.to("abacus"), RuntimeError, "there is no backend 'abacus'", "cpu"),
+    "no name": (lambda: gc.set_backend(3), RuntimeError, "a backend is named by text, not 3; available: ", "cpu"),
 }  # fmt: skip
 
 

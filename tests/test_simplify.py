@@ -1,6 +1,8 @@
 """Every float rule of passes/simplify.py, proved over all 65,536 values of float16, bit for bit (any NaN for a NaN)."""
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,12 @@ def test_an_integer_cast_that_rounds_is_kept():
 def test_conjugates_cancel():
     inner = make(CONJ, COMPLEX.dtype, COMPLEX.shape, (COMPLEX.node,))
     assert simplify((make(CONJ, COMPLEX.dtype, COMPLEX.shape, (inner,)),))[0] is COMPLEX.node
+
+
+def test_a_complex_constant_becomes_real_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (gc.full(2, 3 + 4j).astype("float32") + 1).tolist() == [4, 4]
 
 
 def test_what_a_rule_makes_keeps_the_users_line():
