@@ -127,6 +127,8 @@ def _copies(results: list[Node], ends: set[Node]) -> dict[Node, Node]:
     for node in topological(results, is_leaf):
         if not is_leaf(node):
             new[node] = rebuild(node, [new[s] for s in node.srcs])
+            if node.op is ALIAS:        # which may end gradients that its sources pass: `detach`
+                new[node].tracked = node.tracked
         elif node.tracked:
             new[node] = make(FENCE, node.dtype, node.shape, (node,), (), device=node.device, site=node.site)
         else:

@@ -476,6 +476,19 @@ def test_gradients_of_an_expression_by_hand():
         close(got, want, 256)
 
 
+def test_gradients_are_found_in_layers():
+    """Heads that are turned views of one array, twice, and computed again under a checkpoint."""
+    x, = arrays(np.random.default_rng(28), (2, 170, 3, 2, 8))
+
+    def layer(x):
+        q, k, v = (x[:, :, i].swapaxes(1, 2) for i in range(3))
+        return gc.stack([attention(q, k, v, is_causal=True).swapaxes(1, 2)] * 3, axis=2) + x
+    for f, weighted in ((lambda x: layer(layer(x)), 4), (gc.checkpoint(layer), 2)):
+        slope = gc.grad(lambda x, f=f: gc.sin(f(x)).sum())(gc.asarray(x))
+        assert is_computed_again(slope)
+        assert sum("weighted" in name for name in kernels(slope)) == weighted
+
+
 def test_who_wants_scores_gets_them():
     q, k, v, g = arrays(np.random.default_rng(24), *[(170, 8)] * 4)
     bias = np.zeros((170, 170), np.float32)

@@ -252,6 +252,14 @@ def test_slices_write_their_bytes_once(parts):
     assert plan.bytes_moved <= 5 * x.nbytes
 
 
+def test_checkpoint_keeps_what_is_detached():
+    x = gc.asarray([1.0, 2.0, 3.0])
+    block = gc.checkpoint(lambda x: (x.detach() * x).sum())
+    assert gc.grad(block)(x).tolist() == [1, 2, 3]
+    assert gc.grad(lambda x: gc.grad(gc.checkpoint(lambda x: (x.detach() * x**3).sum()))(x).sum())(x).tolist() == [
+        6, 24, 54]
+
+
 def test_checkpoints_hold_less():
     """36 layers of two activations each: all of them, or six blocks' ends and the twelve of one block."""
     weights = [normal(16, 16) * 0.1 for _ in range(36)]

@@ -351,12 +351,12 @@ def _columns(node: Node, start: int, count: int) -> Node:
 
 
 def _transposed(node: Node) -> Node:
-    """With the last two axes changed."""
-    rank = len(node.shape)
-    swap = (*range(rank - 2), rank - 1, rank - 2)
-    if node.op is PERMUTE and node.attrs[0] == swap:
-        return node.srcs[0]
-    return make(PERMUTE, node.dtype, (*node.shape[:-2], node.shape[-1], node.shape[-2]), (node,), (swap,))
+    """With the last two axes changed: one permutation, as simplification leaves it."""
+    shape = (*node.shape[:-2], node.shape[-1], node.shape[-2])
+    axes = node.attrs[0] if node.op is PERMUTE else tuple(range(len(shape)))
+    src = node.srcs[0] if node.op is PERMUTE else node
+    swapped = (*axes[:-2], axes[-1], axes[-2])
+    return src if swapped == tuple(range(len(shape))) else make(PERMUTE, node.dtype, shape, (src,), (swapped,))
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
