@@ -7,11 +7,12 @@ docs/numerics.md has it; then the chunks' sums are added in their order.
 from __future__ import annotations
 
 from graphc.codegen.gemm_gpu import CHUNK, block_of, epilogue
-from graphc.codegen.runs_gpu import flat, inner_axis
+from graphc.codegen.runs_gpu import fetched, flat, inner_axis
 from graphc.ir.kernel import Operand, Template
 
 BYTES = 64          # of a column that an item fetches at a time,
 SHORT_BYTES = 32    # and where its registers have to hold more besides
+RUN = 4             # neighbours that are fetched together
 FEW = 4             # rows of which they hold the sums easily
 
 
@@ -20,26 +21,28 @@ def gemv(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     columns, group = n.length, model.group
     operands = {o.name: o for o in s.operands}
-    a, b = _fetched(model, s, operands["a"], "m"), _fetched(model, s, operands["b"], "n")
+    along_k = inner_axis(operands["b"]) in s.walked(operands["b"])["k"].axes
     slices = group // columns
-    depth = (SHORT_BYTES if b["along_k"] or m.length > FEW else BYTES) // s.dtype.itemsize
+    depth = (SHORT_BYTES if along_k or m.length > FEW else BYTES) // s.dtype.itemsize
+    a, run = _fetched(model, s, operands["a"], "m"), min(RUN, depth)
+    b = fetched(model, s, operands["b"], "n", run, f"next_b[r * {run} + e]", model.spell.expr) if along_k \
+        else _fetched(model, s, operands["b"], "n")
     length = " * ".join(model.spell.extent(a) for a in k.axes)
     pieces = slices * depth * m.length
     share = -(-pieces // group)
     model.shared_sizes["tile_a"] = (register, share * group)
     model.shared_sizes["fold"] = (register, group)
-    if b["along_k"]:
+    if along_k:
         model.shared_sizes["tile_b"] = (register, group * (depth + 1))
     return {"kind": "gemv", "type": register, "result": s.result, "chunk": CHUNK, "depth": depth, "group": group,
-            "rows": m.length, "columns": columns, "slices": slices, "own_rows": -(-m.length // slices),
+            "rows": m.length, "columns": columns, "slices": slices, "turns": depth // run, "own_rows": -(-m.length // slices),
             "pieces": pieces, "length": length, "m": block_of(model, m), "n": block_of(model, n),
             "fma": model.spell.helper(f"gc_fma_{register}"), "a": a | {"share": share}, "b": b,
             "epilogue": epilogue(model, s)}
 
 
 def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
-    """One element of an operand at (`outer`_at, k_at). `along_k`: neighbours in memory are neighbours in k."""
-    inner, walked = inner_axis(operand), s.walked(operand)
-    span = walked[outer]
-    return {"along_k": inner in walked["k"].axes, "length": span.length, "name": operand.name, "span": outer,
-            "body": flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")}
+    """One element of an operand at (`outer`_at, k_at)."""
+    walked = s.walked(operand)
+    body = flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")
+    return {"along_k": False, "length": walked[outer].length, "name": operand.name, "span": outer, "body": body}
