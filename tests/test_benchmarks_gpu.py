@@ -33,7 +33,7 @@ def test_the_page(tmp_path, capsys, backend):
     if backend not in ("cpu", "reference"):
         pytest.skip("two hosts are enough")
     out = tmp_path / "GPU.md"
-    assert gpu.main(["--backend", backend, "--small", "--no-suite", "--rounds", "1", "--work", "softmax,gemm,half",
+    assert gpu.main(["--backend", backend, "--small", "--no-suite", "--rounds", "1", "--work", "softmax,gemm,bfloat16",
                      "--peers", "graphc,graphc+library,cupy", "--out", str(out)]) == 0  # fmt: skip
     lines = out.read_text().splitlines()
     header = next(line for line in lines if line.startswith("| work (ms)")).split(" | ")

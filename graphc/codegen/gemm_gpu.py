@@ -6,7 +6,7 @@ operands are nests of loops around one element's expression; an item evaluates t
 """
 from __future__ import annotations
 
-from graphc.codegen.runs_gpu import fetched, flat
+from graphc.codegen.runs_gpu import fetched, flat, held
 from graphc.ir.kernel import Span, Template
 from graphc.ir.trees import CHUNKS
 
@@ -24,8 +24,11 @@ def gemm(model, s: Template) -> dict:
     size = max(DEPTH * (m.length + PAD), SIDE * n.length)
     model.shared_sizes["tile_a"] = (register, size)
     model.shared_sizes["tile_b"] = (register, DEPTH * (n.length + PAD))
-    read = {o.name: fetched(model, s, o, x.name, x.length * DEPTH // model.group, f"next_{o.name}[e]",
-                            model.spell.expr) for o, x in zip(s.operands, (m, n), strict=True)}
+    read = {}
+    for o, x in zip(s.operands, (m, n), strict=True):
+        form, run = held(model, o), x.length * DEPTH // model.group
+        read[o.name] = {"held": form.type, "widen": form.widen,
+                        **fetched(model, s, o, x.name, run, f"next_{o.name}[e]", form.spelled)}
     return {"kind": "gemm", "type": register, "result": s.result, "chunk": CHUNK, "depth": DEPTH, "side": SIDE,
             "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
             "several": k.size > CHUNK, "m": block_of(model, m), "n": block_of(model, n),

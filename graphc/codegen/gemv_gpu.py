@@ -7,7 +7,7 @@ docs/numerics.md has it; then the chunks' sums are added in their order.
 from __future__ import annotations
 
 from graphc.codegen.gemm_gpu import CHUNK, block_of, epilogue
-from graphc.codegen.runs_gpu import fetched, flat, inner_axis
+from graphc.codegen.runs_gpu import fetched, flat, held, inner_axis
 from graphc.ir.kernel import Operand, Template
 
 BYTES = 64          # of a column that an item fetches at a time,
@@ -25,8 +25,7 @@ def gemv(model, s: Template) -> dict:
     slices = group // columns
     depth = (SHORT_BYTES if along_k or m.length > FEW else BYTES) // s.dtype.itemsize
     a, run = _fetched(model, s, operands["a"], "m"), min(RUN, depth)
-    b = fetched(model, s, operands["b"], "n", run, f"next_b[r * {run} + e]", model.spell.expr) if along_k \
-        else _fetched(model, s, operands["b"], "n")
+    b = _by_runs(model, s, operands["b"], "n", run) if along_k else _fetched(model, s, operands["b"], "n")
     length = " * ".join(model.spell.extent(a) for a in k.axes)
     pieces = slices * depth * m.length
     share = -(-pieces // group)
@@ -35,14 +34,22 @@ def gemv(model, s: Template) -> dict:
     if along_k:
         model.shared_sizes["tile_b"] = (register, group * (depth + 1))
     return {"kind": "gemv", "type": register, "result": s.result, "chunk": CHUNK, "depth": depth, "group": group,
-            "rows": m.length, "columns": columns, "slices": slices, "turns": depth // run, "own_rows": -(-m.length // slices),
-            "pieces": pieces, "length": length, "m": block_of(model, m), "n": block_of(model, n),
+            "rows": m.length, "columns": columns, "slices": slices, "turns": depth // run,
+            "own_rows": -(-m.length // slices), "pieces": pieces, "length": length, "m": block_of(model, m), "n": block_of(model, n),
             "fma": model.spell.helper(f"gc_fma_{register}"), "a": a | {"share": share}, "b": b,
             "epilogue": epilogue(model, s)}
 
 
+def _by_runs(model, s: Template, operand: Operand, outer: str, run: int) -> dict:
+    form = held(model, operand)
+    target = f"next_{operand.name}[r * {run} + e]"
+    return fetched(model, s, operand, outer, run, target, form.spelled) | {"held": form.type, "widen": form.widen}
+
+
 def _fetched(model, s: Template, operand: Operand, outer: str) -> dict:
     """One element of an operand at (`outer`_at, k_at)."""
-    walked = s.walked(operand)
-    body = flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]")
-    return {"along_k": False, "length": walked[outer].length, "name": operand.name, "span": outer, "body": body}
+    walked, form = s.walked(operand), held(model, operand)
+    body = flat(model, walked, operand.body, {outer: f"{outer}_at", "k": "k_at"}, f"next_{operand.name}[e]",
+                form.spelled)
+    return {"along_k": False, "length": walked[outer].length, "name": operand.name, "span": outer, "body": body,
+            "held": form.type, "widen": form.widen}

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
+from graphc.codegen.spell import NARROW
 from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, expressions, is_along, is_even
+from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template
 from graphc.ir.node import Node
+from graphc.ir.ops import CAST
 
 MOST = 24       # operations of an expression that is worth two texts
 
@@ -32,6 +37,30 @@ def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: 
             "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)),
             "plain": [x.get("value") for x in inside] == ["v0"],
             "steps": coordinates(model, walked, {outer: f"{outer}_at", "k": "k_at"})}
+
+
+class Held(Struct, frozen=True):
+    """How elements wait in registers for their turn: a narrow number as it lies in memory, so that nothing waits for it
+    before; else computed.
+
+    type     that holds one
+    widen    the function that makes it a number, or nothing
+    spelled  an element as text
+    """
+
+    type: str
+    widen: str
+    spelled: Callable[[Node], str]
+
+
+def held(model, operand: Operand) -> Held:
+    (value,) = (x.value for x in statements(operand.body) if type(x) is Store)
+    if value.op is CAST and value.dtype is dt.float32:
+        source = value.srcs[0]
+        if source.op is LOAD and not source.srcs and source.dtype in NARROW:
+            return Held(model.spell.language.memory(source.dtype), model.spell.helper(f"gc_load_{source.dtype}"),
+                        lambda value: model.spell.place(*value.srcs[0].attrs))
+    return Held(model.spell.language.register(value.dtype), "", model.spell.expr)
 
 
 def _together(model, operand: Operand, inner: Axis, span: Span, run: int) -> list[tuple[Moved, dict]]:
@@ -63,12 +92,14 @@ def inner_axis(operand: Operand) -> Axis | None:
     return inner
 
 
-def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None) -> list[dict]:
+def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None,
+         spelled: Callable[[Node], str] | None = None) -> list[dict]:
     """A nest of loops at one place of its spans: coordinates, then the statements that stood inside."""
     out = coordinates(model, spans, at)
     for x in statements(body):
         if type(x) is Store and x.local is not None:
-            out.append({"kind": "store", "target": target, "value": model.spell.expr(x.value), "alone": False})
+            out.append({"kind": "store", "target": target, "value": (spelled or model.spell.expr)(x.value),
+                        "alone": False})
         else:
             out.append(model.statement(x, {}))
     return out

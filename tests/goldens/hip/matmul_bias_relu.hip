@@ -107,7 +107,8 @@ GC_INLINE void kernel_name_body(
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
     const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
-    float next_a[2], next_b[2];
+    float next_a[2];
+    float next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
         GC_UNROLL for (int j = 0; j < 4; j++)
             part[i][j] = 0;
@@ -205,14 +206,14 @@ GC_INLINE void kernel_name_body(
 
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_a[at_k * 68 + at_outer + e * 68]
-                    = next_a[e];
+                    = (next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
 
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_b[at_k * 68 + at_outer + e]
-                    = next_b[e];
+                    = (next_b[e]);
         }
         GC_BARRIER();
         {
@@ -349,7 +350,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_maximum_3d698ce8(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_9636f2ea(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

@@ -35,7 +35,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_efdcfd12(
+GC_KERNEL void contract_dot_cast_96c4a146(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -75,7 +75,8 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
     const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
-    float next_a[2], next_b[2];
+    uint16_t next_a[2];
+    uint16_t next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
         GC_UNROLL for (int j = 0; j < 4; j++)
             part[i][j] = 0;
@@ -97,7 +98,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t k = first + e;
                     const uint16_t v0 = v0_wide.one[e];
-                    next_a[e] = (float)gc_load_bfloat16(v0);
+                    next_a[e] = v0;
                 }
             } else
             {
@@ -108,7 +109,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const uint16_t v0 = x0[k + m * a3];
-                        next_a[e] = (float)gc_load_bfloat16(v0);
+                        next_a[e] = v0;
                     }
                 }
             }
@@ -128,7 +129,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t n = first + e;
                     const uint16_t v0 = v0_wide.one[e];
-                    next_b[e] = (float)gc_load_bfloat16(v0);
+                    next_b[e] = v0;
                 }
             } else
             {
@@ -139,7 +140,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const uint16_t v0 = x1[k * a6 + n];
-                        next_b[e] = (float)gc_load_bfloat16(v0);
+                        next_b[e] = v0;
                     }
                 }
             }
@@ -150,13 +151,13 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_a[at_k * 68 + at_outer + e * 68]
-                    = next_a[e];
+                    = gc_load_bfloat16(next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_b[at_k * 68 + at_outer + e]
-                    = next_b[e];
+                    = gc_load_bfloat16(next_b[e]);
         }
         GC_BARRIER();
         {
@@ -177,7 +178,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t k = first + e;
                         const uint16_t v0 = v0_wide.one[e];
-                        next_a[e] = (float)gc_load_bfloat16(v0);
+                        next_a[e] = v0;
                     }
                 } else
                 {
@@ -188,7 +189,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const uint16_t v0 = x0[k + m * a3];
-                            next_a[e] = (float)gc_load_bfloat16(v0);
+                            next_a[e] = v0;
                         }
                     }
                 }
@@ -208,7 +209,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t n = first + e;
                         const uint16_t v0 = v0_wide.one[e];
-                        next_b[e] = (float)gc_load_bfloat16(v0);
+                        next_b[e] = v0;
                     }
                 } else
                 {
@@ -219,7 +220,7 @@ GC_KERNEL void contract_dot_cast_efdcfd12(
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const uint16_t v0 = x1[k * a6 + n];
-                            next_b[e] = (float)gc_load_bfloat16(v0);
+                            next_b[e] = v0;
                         }
                     }
                 }

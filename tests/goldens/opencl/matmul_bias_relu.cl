@@ -22,7 +22,7 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void contract_dot_maximum_8b146d5a(
+GC_KERNEL void contract_dot_maximum_f401ec32(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -60,7 +60,8 @@ GC_KERNEL void contract_dot_maximum_8b146d5a(
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
     const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
-    float next_a[2], next_b[2];
+    float next_a[2];
+    float next_b[2];
     GC_UNROLL for (int i = 0; i < 4; i++)
         GC_UNROLL for (int j = 0; j < 4; j++)
             part[i][j] = 0;
@@ -135,13 +136,13 @@ GC_KERNEL void contract_dot_maximum_8b146d5a(
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_a[at_k * 68 + at_outer + e * 68]
-                    = next_a[e];
+                    = (next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_b[at_k * 68 + at_outer + e]
-                    = next_b[e];
+                    = (next_b[e]);
         }
         GC_BARRIER();
         {

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_2a9c0f33(
+GC_KERNEL void contract_dot_a8f8356b(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -42,7 +42,9 @@ GC_KERNEL void contract_dot_2a9c0f33(
     const int slice = GC_ITEM / 128, column = GC_ITEM % 128;
     const int64_t m_first = mb * 4, n_first = nb * 128;
     float part[4], sum[2];
-    float next_a[1], next_b[16], now_b[16];
+    float next_a[1];
+    float next_b[16];
+    float now_b[16];
     GC_UNROLL for (int i = 0; i < 4; i++) part[i] = 0;
     GC_UNROLL for (int i = 0; i < 2; i++) sum[i] = 0;
     {
@@ -70,9 +72,10 @@ GC_KERNEL void contract_dot_2a9c0f33(
     }
     for (int64_t k_first = 0; k_first < length; k_first += 1024) {
         for (int piece = 0; piece < 512 && k_first + piece < length; piece += 16) {
-            GC_UNROLL for (int e = 0; e < 1; e++) tile_a[e * 256 + GC_ITEM] = next_a[e];
+            GC_UNROLL for (int e = 0; e < 1; e++)
+                tile_a[e * 256 + GC_ITEM] = (next_a[e]);
             GC_UNROLL for (int e = 0; e < 16; e++) {
-                now_b[e] = next_b[e];
+                now_b[e] = (next_b[e]);
             }
             GC_BARRIER();
             {
