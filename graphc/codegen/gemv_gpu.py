@@ -35,9 +35,9 @@ def gemv(model, s: Template) -> dict:
         model.shared_sizes["tile_b"] = (register, group * (depth + 1))
     return {"kind": "gemv", "type": register, "result": s.result, "chunk": CHUNK, "depth": depth, "group": group,
             "rows": m.length, "columns": columns, "slices": slices, "turns": depth // run,
-            "own_rows": -(-m.length // slices), "pieces": pieces, "length": length, "m": block_of(model, m), "n": block_of(model, n),
-            "fma": model.spell.helper(f"gc_fma_{register}"), "a": a | {"share": share}, "b": b,
-            "epilogue": epilogue(model, s)}
+            "own_rows": -(-m.length // slices), "pieces": pieces, "length": length, "m": block_of(model, m),
+            "n": block_of(model, n), "fma": model.spell.helper(f"gc_fma_{register}"), "a": a | {"share": share},
+            "b": b, "epilogue": epilogue(model, s)}
 
 
 def _by_runs(model, s: Template, operand: Operand, outer: str, run: int) -> dict:
