@@ -5,14 +5,16 @@ import math
 
 import numpy as np
 
-from graphc.api.creation import linspace
+from graphc.api.creation import arange, linspace
 from graphc.api.diagonals import diagonal
-from graphc.api.elementwise import abs, clip, conj, equal, floor, isnan, pow, sign, sqrt, where
+from graphc.api.elementwise import (
+    abs, clip, conj, equal, floor, imag, isnan, make_complex, pow, real, sign, sqrt, where,
+)
 from graphc.api.indexing import take
 from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, sliding_window_view
-from graphc.api.products import matmul
+from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, normalize_axes
-from graphc.api.reductions import _floating, cov
+from graphc.api.reductions import _floating, cov, sum
 from graphc.api.sorting import searchsorted
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
@@ -27,7 +29,8 @@ def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: f
     """
     x = as_tensor(x, None, "nan_to_num")
     if x.dtype.kind == "c":
-        raise DTypeError(f"{x.dtype} is not supported", op="nan_to_num", fix="replace in the real and imaginary parts")
+        parts = (nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf) for part in (real(x), imag(x)))
+        return make_complex(*parts)
     if x.dtype.kind != "f":
         return cast(x, x.dtype)
     limits = dt.finfo(x.dtype)
@@ -154,7 +157,22 @@ def convolve(a, v, /, mode: str = "full"):
         a, v = v, a
     n = v.size
     before, after = {"full": (n - 1, n - 1), "same": (n // 2, n - 1 - n // 2), "valid": (0, 0)}[mode]
-    return matmul(sliding_window_view(pad(a, ((before, after),)), n), flip(v))
+    a, v = promoted("convolve", a, v)
+    if a.dtype.kind not in "fc":
+        return matmul(sliding_window_view(pad(a, ((before, after),)), n), flip(v))
+    # At the ends, taps that lie beside a are left out: infinity times a zero there would be NaN.
+    taps, parts, k = flip(v), [matmul(sliding_window_view(a, n), flip(v))], arange(n)
+    if before:
+        parts.insert(0, _overlap(pad(a[:n - 1], ((before, 0),)), taps, k >= expand_dims(before - arange(before), 1)))
+    if after:
+        parts.append(_overlap(pad(a[1 - n:], ((0, after),)), taps, k < expand_dims(n - 1 - arange(after), 1)))
+    return concat(parts)
+
+
+def _overlap(a, taps, inside):
+    """Sums of products of the taps with windows of a, where both overlap."""
+    products = sliding_window_view(a, taps.size) * taps
+    return sum(where(inside, products, cast(as_tensor(0), products.dtype)), axis=1)
 
 
 def correlate(a, v, /, mode: str = "valid"):
