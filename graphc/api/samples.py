@@ -16,7 +16,7 @@ from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, normalize_axes
 from graphc.api.reductions import _floating, cov, sum
 from graphc.api.sorting import searchsorted
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
 
 
