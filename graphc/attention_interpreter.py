@@ -97,6 +97,7 @@ def weighted(run, s: Template) -> None:
             if facts["diagonal"] is not None:
                 plain = [element("plain", k * over.size + j, i) for j in range(over.size)]
                 _check_bound(run, weights, plain, start, stop)
+                weights = [x if start <= j < stop else number(0) for j, x in enumerate(plain)]
             values = [[element(name, j, c) for c in range(width)] for j in range(over.size)]
             found += trees.weighted(weights, values, fma, number, width, start, stop)
         results.update({(i, k): x for k, x in enumerate(found)})

@@ -2,7 +2,7 @@
 
 As in attention (attention_c.py), rows of the result are the lanes of vectors. A group of them goes through what is
 summed over a block at a time: the products under the weights, the weights of all results in one loop, then each
-result's sums.
+result's sums. Behind a causal bound weights are set to 0, a comparison of lanes with a number for each key or query.
 """
 from __future__ import annotations
 
@@ -42,15 +42,14 @@ def weighted(model, s: Template) -> dict:
             for o, along, extent in packed]
     by_row = [{"name": name, "at": scratch(r.length), "fill": lanes_of(model, s, operands[name], name, ("r", "one"),
                                                                         "1")} for name in facts["rows"]]
-    d, slope = facts["diagonal"], facts["slope"]
+    d, slope, plain = facts["diagonal"], facts["slope"], operands.get("plain", operands["weights"])
     return {"kind": "weighted", "result": s.result, "type": register, "block": KEYS, "r": part(model, r),
             "swept": model.spell.extent(s.span("s").axes[0]), "width": model.spell.extent(s.span("e").axes[0]),
             "parts": parts, "products": products, "rows": rows, "by_row": by_row,
             "diagonal": None if d is None else model.spell.expr(d), "slope": slope, "by_key": facts["keys"],
             "sums": scratch(r.length * width), "kept": None if d is None else scratch(GROUP * width),
-            "weights": _weights(model, s, operands["weights"], "r_to - r_from", "group"),
-            "whole": _weights(model, s, operands["plain" if d is not None else "weights"], "3 * GC_LANES",
-                              "3 * GC_LANES"),
+            "weights": _weights(model, s, plain, "r_to - r_from", "group"),
+            "whole": _weights(model, s, plain, "3 * GC_LANES", "3 * GC_LANES"),
             "epilogue": _epilogue(model, s)}
 
 

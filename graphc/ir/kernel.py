@@ -143,7 +143,8 @@ class Template(Struct, frozen=True):
             ..., the sums over c0, c1, ... of lanes * rows, and of "row0", .... `result` is, product beside product, the
             sum over s of weight * values. facts: parts, the number of scores; rows, the names of row0, ...; values, the
             operand (s, c or e) that each product has as values; diagonal, None or the d with which weights are 0 unless
-            s <= r * slope + d, or with keys unless r <= s * slope + d; operand plain is without that.
+            s <= r * slope + d, or with keys unless r <= s * slope + d; operand plain is without that, and what weights
+            are before it.
     """
 
     name: str

@@ -1,0 +1,782 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
+__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+static inline float gc_exp_float(float x)
+{
+    const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
+    const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
+    const float least = gc_exp_float_least, most = gc_exp_float_most;
+    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float t = gc_mad_float(y, half_log2e, round), m = t - round;
+    const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
+    float p = 1.77254115e-4f;
+    p = gc_mad_float(p, r, 1.41115219e-3f);
+    p = gc_mad_float(p, r, 8.35428108e-3f);
+    p = gc_mad_float(p, r, 0.0416610055f);
+    p = gc_mad_float(p, r, 0.166661114f);
+    p = gc_mad_float(p, r, 0.500000358f);
+    p = gc_mad_float(p, r, 1.00000036f);
+    p = gc_mad_float(p, r, 1.0f);
+
+    const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
+    return p * scale * scale;
+}
+static inline float gc_fma_float(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PANEL (2 * GC_LANES)
+#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
+{
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
+/* score[n][lane] = sum over c of k[n][c] * lanes[c][lane], one chain of fused multiply-adds for each */
+static inline __attribute__((always_inline)) void gc_score_tile(const int vectors, const int rows,
+    const float *restrict lanes, const float *const *k, int64_t left, int64_t depth, float *restrict score)
+{
+    const float *row[8];
+    gc_vector sum[8][3];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) row[r] = k[r < left ? r : left - 1];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < depth; c++) {
+        gc_vector x[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            x[v] = ((const gc_vector *)lanes)[c * vectors + v];
+            GC_KEEP(x[v]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            const gc_vector b = row[r][c] - (gc_vector){0};
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; v++) sum[r][v] = gc_fma_vector(b, x[v], sum[r][v]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) ((gc_vector *)score)[r * vectors + v] = sum[r][v];
+}
+
+static __attribute__((noinline)) void gc_scores(int vectors, const float *restrict lanes, const float *const *k,
+    int64_t count, int64_t depth, float *restrict score)
+{
+    if (vectors == 1)
+        for (int64_t n = 0; n < count; n += 8)
+            gc_score_tile(1, 8, lanes, k + n, count - n, depth, score + n * GC_LANES);
+    else
+        for (int64_t n = 0; n < count; n += 4)
+            gc_score_tile(3, 4, lanes, k + n, count - n, depth, score + n * 3 * GC_LANES);
+}
+/* score[n][lane] becomes exp(score - most), and total their sum; factor takes what was summed up with `top` to `most`.
+   Queries before `unseen` stay as they are. */
+static inline __attribute__((always_inline)) void gc_weights_of(const int64_t group, float *restrict score,
+    int64_t count, int64_t unseen, const float *restrict most, float *restrict top, float *restrict total,
+    float *restrict factor)
+{
+    float shift[3 * GC_LANES], added[3 * GC_LANES];
+    for (int64_t l = 0; l < group; l++) {
+        shift[l] = most[l] == -__builtin_inf() ? 0 : most[l];       /* -inf - -inf would be NaN */
+        factor[l] = gc_exp_float(top[l] - shift[l]);
+        added[l] = 0;
+    }
+    for (int64_t n = 0; n < count; n++)
+#pragma omp simd
+        for (int64_t l = 0; l < group; l++) {
+            const float weight = gc_exp_float(score[n * group + l] - shift[l]);
+            score[n * group + l] = weight;
+            added[l] += weight;
+        }
+    for (int64_t l = unseen; l < group; l++) {
+        total[l] = gc_fma_float(total[l], factor[l], added[l]);
+        top[l] = most[l];
+    }
+}
+
+static __attribute__((noinline)) void gc_weights(int vectors, float *restrict score, int64_t count, int64_t unseen,
+    const float *restrict most, float *restrict top, float *restrict total, float *restrict factor)
+{
+    if (vectors == 1) gc_weights_of(GC_LANES, score, count, unseen, most, top, total, factor);
+    else gc_weights_of(3 * GC_LANES, score, count, unseen, most, top, total, factor);
+}
+/* sums[e][lane] = sums[e][lane] * factor[lane] + sum over n of weight[n][lane] * v[n][e], the sum one chain */
+static inline __attribute__((always_inline)) void gc_weighted_tile(const int vectors, const int columns,
+    const float *restrict weight, const float *const *v_row, int64_t count, int64_t from,
+    const float *restrict factor, float *restrict sums)
+{
+    gc_vector sum[8][3];
+#pragma GCC unroll 8
+    for (int r = 0; r < columns; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < count; n++) {
+        const float *value = v_row[n] + from;
+        gc_vector x[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            x[v] = ((const gc_vector *)weight)[n * vectors + v];
+            GC_KEEP(x[v]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < columns; r++) {
+            const gc_vector b = value[r] - (gc_vector){0};
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; v++) sum[r][v] = gc_fma_vector(b, x[v], sum[r][v]);
+        }
+    }
+    gc_vector *to = (gc_vector *)sums + from * vectors;
+#pragma GCC unroll 8
+    for (int r = 0; r < columns; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++)
+            to[r * vectors + v] = gc_fma_vector(to[r * vectors + v], ((const gc_vector *)factor)[v], sum[r][v]);
+}
+
+static __attribute__((noinline)) void gc_weighted(int vectors, const float *restrict weight,
+    const float *const *v_row, int64_t count, int64_t width, const float *restrict factor, float *restrict sums)
+{
+    int64_t e = 0;
+    if (vectors == 1) {
+        for (; e + 8 <= width; e += 8) gc_weighted_tile(1, 8, weight, v_row, count, e, factor, sums);
+        for (; e < width; e++) gc_weighted_tile(1, 1, weight, v_row, count, e, factor, sums);
+    } else {
+        for (; e + 4 <= width; e += 4) gc_weighted_tile(3, 4, weight, v_row, count, e, factor, sums);
+        for (; e < width; e++) gc_weighted_tile(3, 1, weight, v_row, count, e, factor, sums);
+    }
+}
+
+int64_t contract_attention_793a7c2d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    const float *restrict x2 = buf[2];
+    float *restrict y0 = buf[3];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
+    const int64_t a16 = arg[16];
+    const int64_t a17 = arg[17];
+    const float p0 = gc_bits_float((uint32_t)arg[18]);
+    const float p1 = gc_bits_float((uint32_t)arg[19]);
+    const int64_t stop = MIN(end * 1, a1 * a0);
+    for (int64_t at = begin * 1; at < stop; at++) {
+        const int64_t mb = at % a0;
+        const int64_t b = at / a0;
+        /* attention0[m, e] = sum over n of softmax(score)[m, n] * v[n, e] */
+        {
+            const int64_t m_first = mb * a6, m_last = MIN(mb * a6 + a6, a5);
+            const int64_t keys = a2, depth = a3, width = a4;
+            float *restrict all_lanes = (float *)((char *)scratch + 0);
+            float *restrict all_sums = (float *)((char *)scratch + a13);
+            float *restrict score = (float *)((char *)scratch + a15);
+            float *restrict kept = (float *)((char *)scratch + a14);
+            const float *k_row[64], *v_row[64];
+            float all_top[96], all_total[96];
+            float most[3 * GC_LANES], factor[3 * GC_LANES] __attribute__((aligned(64)));
+            /* a query m sees the keys n <= m + diagonal */
+            const int64_t diagonal = 0, n_last = MIN(keys, MAX(m_last + diagonal, 0));
+            const int64_t columns = width + 2;      /* with the largest score and the sum of the weights */
+            /* groups of three vectors are faster, those of one vector waste fewer lanes */
+            const int64_t few = (m_last - m_first + GC_LANES - 1) / GC_LANES, many = (few + 2) / 3;
+            const int vectors = few * 8 < many * 21 ? 1 : 3;
+            const int64_t group = vectors * GC_LANES;
+            for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
+                const int64_t m_to = MIN(m_from + group, m_last);
+                float *restrict lanes = all_lanes + (m_from - m_first) * depth;
+                float *restrict sums = all_sums + (m_from - m_first) * columns;
+                float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
+                for (int64_t l = 0; l < group; l++) top[l] = -__builtin_inff(), total[l] = 0;
+                for (int64_t i = 0; i < width * group; i++) sums[i] = 0;
+                for (int64_t i = 0; m_to - m_from < group && i < depth * group; i++) lanes[i] = 0;
+                for (int64_t m = m_from; m < m_to; m++) {
+                    for (int64_t c = 0; c < depth; c++) {
+                        lanes[c * group + m - m_from] = x0[b * a7 + c + m * a8];
+
+                    }
+
+                }
+
+            }
+            for (int64_t n_from = 0; n_from < n_last; n_from += 64) {
+                const int64_t n_to = MIN(n_from + 64, keys);
+                {
+                    for (int64_t n = n_from; n < n_to; n++) {
+                        k_row[n - n_from] = x1 + b * a9 + n * a10;
+
+                    }
+
+                }
+                {
+                    for (int64_t n = n_from; n < n_to; n++) {
+                        v_row[n - n_from] = x2 + b * a11 + n * a12;
+
+                    }
+
+                }
+                for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
+                    const int64_t m_to = MIN(m_from + group, m_last);
+                    float *restrict lanes = all_lanes + (m_from - m_first) * depth;
+                    float *restrict sums = all_sums + (m_from - m_first) * columns;
+                    float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
+                    const int64_t unseen = MIN(MAX(n_from - diagonal - m_from, 0), group);      /* queries before this block */
+                    if (unseen >= m_to - m_from) continue;
+                    if (unseen) __builtin_memcpy(kept, sums, sizeof *sums * width * group);
+                    gc_scores(vectors, lanes, k_row, n_to - n_from, depth, score);
+                    for (int64_t l = 0; l < group; l++) most[l] = top[l];
+                    if (m_to - m_from == 3 * GC_LANES && n_to - 1 <= m_from + diagonal) {
+                        for (int64_t n = n_from; n < n_to; n++) {
+                            #pragma omp simd
+                            for (int64_t l = 0; l < 3 * GC_LANES; l++) {
+                                const int64_t m = m_from + l;
+                                score[(n - n_from) * 3 * GC_LANES + l] = score[(n - n_from) * 3 * GC_LANES + l] * p0;
+                                most[l] = score[(n - n_from) * 3 * GC_LANES + l] > most[l] ? score[(n - n_from) * 3 * GC_LANES + l] : most[l];
+
+                            }
+
+                        }
+
+                    } else {
+                        for (int64_t n = n_from; n < n_to; n++) {
+                            #pragma omp simd
+                            for (int64_t l = 0; l < m_to - m_from; l++) {
+                                const int64_t m = m_from + l;
+                                score[(n - n_from) * group + l] = ((n) <= (m)) ? (score[(n - n_from) * group + l] * p1) : (-__builtin_inff());
+                                most[l] = score[(n - n_from) * group + l] > most[l] ? score[(n - n_from) * group + l] : most[l];
+
+                            }
+
+                        }
+
+                    }
+                    gc_weights(vectors, score, n_to - n_from, unseen, most, top,
+                               total, factor);
+                    gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
+                    for (int64_t e = 0; unseen && e < width; e++)
+                        for (int64_t l = 0; l < unseen; l++) sums[e * group + l] = kept[e * group + l];
+                }
+            }
+            for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
+                const int64_t m_to = MIN(m_from + group, m_last);
+                float *restrict lanes = all_lanes + (m_from - m_first) * depth;
+                float *restrict sums = all_sums + (m_from - m_first) * columns;
+                float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
+                for (int64_t e = 0; e < width; e++)
+                    for (int64_t l = 0; l < group; l++) sums[e * group + l] /= total[l];
+                for (int64_t l = 0; l < group; l++) sums[width * group + l] = top[l], sums[(width + 1) * group + l] = total[l];
+                const float *restrict attention0 = sums;
+                for (int64_t m = m_from; m < m_to; m++) {
+                    for (int64_t r = 0; r < width + 2; r++) {
+                        y0[b * a16 + m * a17 + r] = attention0[r * group + m - m_from];
+
+                    }
+
+                }
+
+            }
+        }
+
+    }
+    return 0;
+}
+
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* combine lane l with lane l + half, until one is left */
+#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
+#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+
+int64_t row_sum_23233d15(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    float *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t stop = MIN(end * a4, a0);
+    for (int64_t at = begin * a4; at < stop; at++) {
+        const int64_t i = at;
+        float sum0 = -0.0f;
+        {
+            const int64_t length = a1;
+            float sum0_level[32];
+            for (int64_t block = 0; block * 1024 < length; block++) {
+                const int64_t first = block * 1024, count = MIN(length - first, 1024);
+                float sum0_lane[64];
+                for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
+                int64_t base = first;
+                for (; base + 64 <= first + count; base += 64) {
+                    for (int l = 0; l < 64; l++) {
+                        const int64_t j = base + l;
+                        sum0_lane[l] = sum0_lane[l] + (x0[i * a2 + j] * x1[i * a3 + j]);
+
+                    }
+                }
+                _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
+                for (int l = 0; l < first + count - base; l++) {
+                    const int64_t j = base + l;
+                    sum0_lane[l] = sum0_lane[l] + (x0[i * a2 + j] * x1[i * a3 + j]);
+
+                }
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
+
+                float sum0_part = sum0_lane[0];
+                int level = 0;
+                int64_t merged = count;
+                for (int64_t b = block; b & 1; b >>= 1, level++) {
+                    const int64_t full = (int64_t)1024 << level;
+                    sum0_part = sum0_level[level] + sum0_part;
+                    merged += full;
+                }
+                sum0_level[level] = sum0_part;
+
+            }
+            const int64_t blocks = (length + 1023) / 1024;
+            int64_t merged = 0;
+            for (int level = 0; blocks >> level; level++)
+                if (blocks >> level & 1) {
+                    const int64_t full = (int64_t)1024 << level;
+                    if (merged) {
+                        sum0 = sum0_level[level] + sum0;
+                        merged += full;
+                    } else {
+                        sum0 = sum0_level[level];
+                        merged = length - ((blocks - 1) >> level << level) * 1024;
+                    }
+                }
+        }
+        y0[i] = sum0;
+
+    }
+    return 0;
+}
+
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+static inline float gc_fma_float(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PANEL (2 * GC_LANES)
+#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
+{
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
+/* score[n][lane] = sum over c of k[n][c] * lanes[c][lane], one chain of fused multiply-adds for each */
+static inline __attribute__((always_inline)) void gc_score_tile(const int vectors, const int rows,
+    const float *restrict lanes, const float *const *k, int64_t left, int64_t depth, float *restrict score)
+{
+    const float *row[8];
+    gc_vector sum[8][3];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) row[r] = k[r < left ? r : left - 1];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < depth; c++) {
+        gc_vector x[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            x[v] = ((const gc_vector *)lanes)[c * vectors + v];
+            GC_KEEP(x[v]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            const gc_vector b = row[r][c] - (gc_vector){0};
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; v++) sum[r][v] = gc_fma_vector(b, x[v], sum[r][v]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) ((gc_vector *)score)[r * vectors + v] = sum[r][v];
+}
+
+static __attribute__((noinline)) void gc_scores(int vectors, const float *restrict lanes, const float *const *k,
+    int64_t count, int64_t depth, float *restrict score)
+{
+    if (vectors == 1)
+        for (int64_t n = 0; n < count; n += 8)
+            gc_score_tile(1, 8, lanes, k + n, count - n, depth, score + n * GC_LANES);
+    else
+        for (int64_t n = 0; n < count; n += 4)
+            gc_score_tile(3, 4, lanes, k + n, count - n, depth, score + n * 3 * GC_LANES);
+}
+/* sums[e][lane] = sums[e][lane] * factor[lane] + sum over n of weight[n][lane] * v[n][e], the sum one chain */
+static inline __attribute__((always_inline)) void gc_weighted_tile(const int vectors, const int columns,
+    const float *restrict weight, const float *const *v_row, int64_t count, int64_t from,
+    const float *restrict factor, float *restrict sums)
+{
+    gc_vector sum[8][3];
+#pragma GCC unroll 8
+    for (int r = 0; r < columns; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) sum[r][v] = (gc_vector){0};
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < count; n++) {
+        const float *value = v_row[n] + from;
+        gc_vector x[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            x[v] = ((const gc_vector *)weight)[n * vectors + v];
+            GC_KEEP(x[v]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < columns; r++) {
+            const gc_vector b = value[r] - (gc_vector){0};
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; v++) sum[r][v] = gc_fma_vector(b, x[v], sum[r][v]);
+        }
+    }
+    gc_vector *to = (gc_vector *)sums + from * vectors;
+#pragma GCC unroll 8
+    for (int r = 0; r < columns; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++)
+            to[r * vectors + v] = gc_fma_vector(to[r * vectors + v], ((const gc_vector *)factor)[v], sum[r][v]);
+}
+
+static __attribute__((noinline)) void gc_weighted(int vectors, const float *restrict weight,
+    const float *const *v_row, int64_t count, int64_t width, const float *restrict factor, float *restrict sums)
+{
+    int64_t e = 0;
+    if (vectors == 1) {
+        for (; e + 8 <= width; e += 8) gc_weighted_tile(1, 8, weight, v_row, count, e, factor, sums);
+        for (; e < width; e++) gc_weighted_tile(1, 1, weight, v_row, count, e, factor, sums);
+    } else {
+        for (; e + 4 <= width; e += 4) gc_weighted_tile(3, 4, weight, v_row, count, e, factor, sums);
+        for (; e < width; e++) gc_weighted_tile(3, 1, weight, v_row, count, e, factor, sums);
+    }
+}
+static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
+static inline uint32_t gc_bitcast_uint32_t_float(float word)
+{
+    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
+}
+/* a * b + c, in one rounding where the machine has an instruction for that */
+static inline float gc_mad_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+/* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
+__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+static inline float gc_exp_float(float x)
+{
+    const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
+    const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
+    const float least = gc_exp_float_least, most = gc_exp_float_most;
+    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float t = gc_mad_float(y, half_log2e, round), m = t - round;
+    const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
+    float p = 1.77254115e-4f;
+    p = gc_mad_float(p, r, 1.41115219e-3f);
+    p = gc_mad_float(p, r, 8.35428108e-3f);
+    p = gc_mad_float(p, r, 0.0416610055f);
+    p = gc_mad_float(p, r, 0.166661114f);
+    p = gc_mad_float(p, r, 0.500000358f);
+    p = gc_mad_float(p, r, 1.00000036f);
+    p = gc_mad_float(p, r, 1.0f);
+
+    const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
+    return p * scale * scale;
+}
+
+int64_t contract_weighted_permute_231ff425(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    const float *restrict x2 = buf[2];
+    const float *restrict x3 = buf[3];
+    const float *restrict x4 = buf[4];
+    const float *restrict x5 = buf[5];
+    float *restrict y0 = buf[6];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
+    const int64_t a16 = arg[16];
+    const int64_t a17 = arg[17];
+    const int64_t a18 = arg[18];
+    const int64_t a19 = arg[19];
+    const int64_t a20 = arg[20];
+    const int64_t a21 = arg[21];
+    const int64_t a22 = arg[22];
+    const int64_t a23 = arg[23];
+    const int64_t a24 = arg[24];
+    const int64_t a25 = arg[25];
+    const int64_t a26 = arg[26];
+    const int64_t a27 = arg[27];
+    const int64_t a28 = arg[28];
+    const float p0 = gc_bits_float((uint32_t)arg[29]);
+    const float p1 = gc_bits_float((uint32_t)arg[30]);
+    const float p2 = gc_bits_float((uint32_t)arg[31]);
+    const float p3 = gc_bits_float((uint32_t)arg[32]);
+    const int64_t stop = MIN(end * 1, a1 * a0);
+    for (int64_t at = begin * 1; at < stop; at++) {
+        const int64_t rb = at % a0;
+        const int64_t b = at / a0;
+        /* weighted0[r, e] = sum over s of weight[s, r] * values[s, e] */
+        {
+            const int64_t r_first = rb * a17, r_last = MIN(rb * a17 + a17, a16);
+            const int64_t swept = a18, width = a19;
+            const int64_t depth0 = a2;
+            float *restrict all_lanes0 = (float *)((char *)scratch + 0);
+            float *restrict score = (float *)((char *)scratch + a5);
+            const int64_t depth1 = a6;
+            float *restrict all_lanes1 = (float *)((char *)scratch + a9);
+            float *restrict score1 = (float *)((char *)scratch + a10);
+            float *restrict weight0 = (float *)((char *)scratch + a11);
+            float *restrict all_sums = (float *)((char *)scratch + a20);
+            float *restrict kept = (float *)((char *)scratch + a21);
+            const float *rows0_row[64];
+            const float *rows1_row[64];
+            float ones[3 * GC_LANES] __attribute__((aligned(64)));
+            for (int64_t l = 0; l < 3 * GC_LANES; l++) ones[l] = 1;
+            const int64_t diagonal = 0;
+            /* a row r has weights of s >= r - diagonal */
+            const int64_t s_first = MAX(r_first - diagonal, 0) / 64 * 64, s_last = swept;
+            /* groups of three vectors are faster, those of one vector waste fewer lanes */
+            const int64_t few = (r_last - r_first + GC_LANES - 1) / GC_LANES, many = (few + 2) / 3;
+            const int vectors = few * 8 < many * 21 ? 1 : 3;
+            const int64_t group = vectors * GC_LANES;
+            for (int64_t r_from = r_first; r_from < r_last; r_from += group) {
+                const int64_t r_to = MIN(r_from + group, r_last);
+                float *restrict sums = all_sums + (r_from - r_first) * width;
+                float *restrict lanes0 = all_lanes0 + (r_from - r_first) * depth0;
+                float *restrict lanes1 = all_lanes1 + (r_from - r_first) * depth1;
+
+                for (int64_t i = 0; i < width * group; i++) sums[i] = 0;
+                for (int64_t i = 0; r_to - r_from < group && i < depth0 * group; i++) lanes0[i] = 0;
+                for (int64_t r = r_from; r < r_to; r++) {
+                    for (int64_t c0 = 0; c0 < depth0; c0++) {
+                        lanes0[c0 * group + r - r_from] = x3[b * a3 + c0 + r * a4];
+
+                    }
+
+                }
+
+                for (int64_t i = 0; r_to - r_from < group && i < depth1 * group; i++) lanes1[i] = 0;
+                for (int64_t r = r_from; r < r_to; r++) {
+                    for (int64_t c1 = 0; c1 < depth1; c1++) {
+                        lanes1[c1 * group + r - r_from] = x5[b * a7 + c1 + r * a8];
+
+                    }
+
+                }
+
+            }
+            for (int64_t s_from = s_first; s_from < s_last; s_from += 64) {
+                const int64_t s_to = MIN(s_from + 64, swept);
+                {
+                    for (int64_t s = s_from; s < s_to; s++) {
+                        rows0_row[s - s_from] = x2 + b * a12 + s * a13;
+
+                    }
+
+                }
+                {
+                    for (int64_t s = s_from; s < s_to; s++) {
+                        rows1_row[s - s_from] = x4 + b * a14 + s * a15;
+
+                    }
+
+                }
+                for (int64_t r_from = r_first; r_from < r_last; r_from += group) {
+                    const int64_t r_to = MIN(r_from + group, r_last);
+                    float *restrict sums = all_sums + (r_from - r_first) * width;
+                    float *restrict lanes0 = all_lanes0 + (r_from - r_first) * depth0;
+                    float *restrict lanes1 = all_lanes1 + (r_from - r_first) * depth1;
+
+                    /* rows whose weights are all 0 in this block */
+                    const int64_t hidden = MIN(MAX(s_to + diagonal - r_from, 0), group);
+                    const int64_t hidden_to = group;
+                    if (hidden_to - hidden >= group) continue;
+                    if (hidden < hidden_to) __builtin_memcpy(kept, sums, sizeof *sums * width * group);
+                    gc_scores(vectors, lanes0, rows0_row, s_to - s_from, depth0, score);
+                    gc_scores(vectors, lanes1, rows1_row, s_to - s_from, depth1, score1);
+                    if (r_to - r_from == 3 * GC_LANES) {
+                        for (int64_t s = s_from; s < s_to; s++) {
+                            const float t0 = x0[b * a22 + s * a23 + a24];
+                            const float t1 = -(x1[b * a25 + s] / t0);
+                            const float t2 = x0[b * a22 + s * a23 + a26];
+                            #pragma omp simd
+                            for (int64_t l = 0; l < 3 * GC_LANES; l++) {
+                                const int64_t r = r_from + l;
+                                const float t3 = (((score[(s - s_from) * 3 * GC_LANES + l] / t0) + t1) * gc_exp_float(((score1[(s - s_from) * 3 * GC_LANES + l] * p2) - t2))) * p3;
+                                weight0[(s - s_from) * 3 * GC_LANES + l] = t3;
+
+                            }
+
+                        }
+
+                    } else {
+                        for (int64_t s = s_from; s < s_to; s++) {
+                            const float t0 = x0[b * a22 + s * a23 + a24];
+                            const float t1 = -(x1[b * a25 + s] / t0);
+                            const float t2 = x0[b * a22 + s * a23 + a26];
+                            #pragma omp simd
+                            for (int64_t l = 0; l < r_to - r_from; l++) {
+                                const int64_t r = r_from + l;
+                                const float t3 = (((score[(s - s_from) * group + l] / t0) + t1) * gc_exp_float(((score1[(s - s_from) * group + l] * p0) - t2))) * p1;
+                                weight0[(s - s_from) * group + l] = t3;
+
+                            }
+
+                        }
+
+                    }
+                    for (int64_t s = s_from; r_to - 1 > s_from + diagonal && s < s_to; s++) {
+                        const int32_t edge = MIN(MAX(s + diagonal + 1 - r_from, 0), group);
+        #pragma omp simd
+                        for (int32_t l = 0; l < (int32_t)group; l++) {
+                            float *weight = weight0 + (s - s_from) * group + l;
+                            *weight = l >= edge ? 0 : *weight;
+                        }
+                    }
+                    float *restrict to = sums;
+                    gc_weighted(vectors, weight0, rows1_row, s_to - s_from, a6, ones, to);
+                    to += a6 * group;
+                    for (int64_t e = 0; hidden < hidden_to && e < width; e++)
+                        for (int64_t l = hidden; l < hidden_to; l++) sums[e * group + l] = kept[e * group + l];
+                }
+            }
+            for (int64_t r_from = r_first; r_from < r_last; r_from += group) {
+                const int64_t r_to = MIN(r_from + group, r_last);
+                float *restrict sums = all_sums + (r_from - r_first) * width;
+                float *restrict lanes0 = all_lanes0 + (r_from - r_first) * depth0;
+                float *restrict lanes1 = all_lanes1 + (r_from - r_first) * depth1;
+
+                const float *restrict weighted0 = sums;
+                for (int64_t r = r_from; r < r_to; r++) {
+                    for (int64_t e = 0; e < width; e++) {
+                        y0[b * a27 + e + r * a28] = weighted0[e * group + r - r_from];
+
+                    }
+
+                }
+
+            }
+        }
+
+    }
+    return 0;
+}
