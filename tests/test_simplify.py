@@ -73,6 +73,10 @@ def test_a_complex_constant_becomes_real_without_a_warning():
         assert (gc.full(2, 3 + 4j).astype("float32") + 1).tolist() == [4, 4]
 
 
+def test_a_real_constant_is_converted():
+    assert (gc.arange(2) * 0.5 + gc.asarray(np.float32(1)).astype("float64")).tolist() == [1, 1.5]
+
+
 def test_what_a_rule_makes_keeps_the_users_line():
     (kernel,) = gc.plan(gc.ones(3) * 2.0).kernels
     assert kernel.origins and all("test_simplify.py" in origin for origin in kernel.origins)

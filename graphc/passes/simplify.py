@@ -126,7 +126,7 @@ def _cast(node: Node) -> Node | None:
     if src.op is CAST and (src.srcs[0].dtype, src.dtype) in exact and not _int_rounds(src):
         return make(CAST, node.dtype, node.shape, src.srcs)
     if src.op is CONST and node.dtype.kind in "biufc":
-        return const(node.op.numpy((), node.dtype, (), np.asarray(const_value(src))), node.dtype)
+        return const(node.op.numpy((), node.dtype, (), np.asarray(const_value(src)))[()], node.dtype)
     return None
 
 
