@@ -86,8 +86,6 @@ PROGRAMS: dict[str, Callable] = {
     "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 50),
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),
                                                          is_causal=True),
-    "attention_gradient": lambda: gc.grad(lambda k: (gc.scaled_dot_product_attention(
-        leaf(2, 200, 24), k, leaf(2, 200, 24), is_causal=True) * leaf(2, 200, 24)).sum())(leaf(2, 200, 24)),
     "running_sum": lambda: gc.cumulative_sum(leaf(40, 50), axis=0),
     "gather": lambda: gc.take(leaf(100, 20), gc.asarray(np.arange(30)), axis=0) * 2,
     "scatter": scattered,
