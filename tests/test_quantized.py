@@ -159,7 +159,10 @@ def test_operations_in_vectors(kernels):
     assert "gc_fma_vector(__builtin_convertvector(" in gc.plan(x @ scaled).kernels[0].source
     rounded = finite.astype(gc.float32) + short.astype(gc.float32) * finite.astype(gc.float32)
     assert "gc_fma_vector(__builtin_convertvector(" not in gc.plan(x @ rounded).kernels[0].source
-    for value in (-(whole.astype(gc.float32) - 0.5), wide + b.astype(gc.float32), scaled, rounded):
+    packed = gc.asarray(rng.integers(0, 256, (k, n)).astype(np.uint8)).astype(gc.int32)
+    upper = ((packed >> shift) & 15).astype(gc.float32)        # a mask that may be needless
+    assert "gc_lanes_digits" in gc.plan(x @ upper).kernels[0].source
+    for value in (-(whole.astype(gc.float32) - 0.5), wide + b.astype(gc.float32), scaled, rounded, upper):
         result = x @ value
         assert "gc_lanes" in gc.plan(result).kernels[0].source
         gc.realize(result)

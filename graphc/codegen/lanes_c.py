@@ -11,7 +11,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, VALUE, Let, data_exprs, index_of, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import ADD, AND, CAST, FENCE, MUL, NEG, OR, SHR, SUB, XOR
+from graphc.ir.ops import ADD, AND, CAST, CONST, FENCE, MUL, NEG, OR, SHR, SUB, XOR
 
 _INTEGERS = (dt.int8, dt.uint8, dt.int16, dt.uint16, dt.int32)      # held in lanes of int32, by value
 _FLOATS = (dt.float16, dt.bfloat16, dt.float32)                     # held in lanes of float32
@@ -102,6 +102,8 @@ class Lanes:
             return self.expr(node.srcs[0])
         if op is ADD and (fused := self._fused(node)):
             return fused
+        if op is AND and (masked := self._masked(node)):
+            return masked
         left, right = (self.expr(s) for s in node.srcs)
         if node.dtype is dt.int32 and op in (ADD, SUB, MUL):
             return f"(gc_integers)((gc_naturals){left} {_SYMBOLS[op]} (gc_naturals){right})"
@@ -114,6 +116,15 @@ class Lanes:
             if node.dtype is dt.float32 and product.op is MUL and sum(map(self._digits, product.srcs)) <= FLOAT_DIGITS:
                 a, b = (self.expr(s) for s in product.srcs)
                 return f"gc_fma_vector({a}, {b}, {self.expr(other)})"
+        return None
+
+    def _masked(self, node: Node) -> str | None:
+        """The lowest digits of what is shifted down: where no others are left, they need no mask."""
+        for shifted, mask in (node.srcs, node.srcs[::-1]):
+            if shifted.op is SHR and mask.op is CONST and self._is_natural(shifted.srcs[0]):
+                most = 2 ** self._digits(shifted.srcs[0]) - 1
+                value, by = self.expr(shifted.srcs[0]), self.spell.expr(shifted.srcs[1])
+                return f"gc_lanes_digits({value}, {by}, {most}, {self.spell.expr(mask)})"
         return None
 
     def _digits(self, node: Node) -> int:

@@ -163,12 +163,14 @@ def const(value, dtype: DType, site: object = None) -> Node:
     return node
 
 
-# Values that simplification looks at are part of a program's structure; all others are its scalar arguments.
+# Values that simplification or codegen looks at are part of a program's structure; all others are its scalar arguments.
 _STRUCTURAL = (0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"))
+_MASKS = (15,)      # of half a byte: what is unpacked from the upper half needs none
 
 
 def _is_structural(value, dtype: DType) -> bool:
-    return dtype.kind in "bc" or bool(value != value) or float(value) in _STRUCTURAL
+    return (dtype.kind in "bc" or bool(value != value) or float(value) in _STRUCTURAL
+            or (dtype.kind in "iu" and value in _MASKS))
 
 
 def const_value(node: Node):
