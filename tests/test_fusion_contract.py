@@ -85,6 +85,8 @@ CASES = [
     ("variance, other axis", lambda: gc.var(X, axis=0), 1, MB + 1024 * 4),
     ("logsumexp", lambda: gc.logsumexp(X, axis=-1), 1, MB + 512 * 4),
     ("cross entropy per row", lambda: nll(X, labels(512, 1024)), 1, MB + 512 * 12),
+    ("cross entropy by two index arrays",
+     lambda: -gc.log_softmax(X, axis=1)[gc.arange(512), labels(512, 1024)], 1, MB + 512 * 12),
     ("argmax", lambda: gc.argmax(X, axis=-1), 1, MB + 512 * 8),
     ("argmax, other axis", lambda: gc.argmax(X, axis=0), 1, MB + 1024 * 8),
     ("row statistics and the row", lambda: (X * 2, (X * 2).sum(-1)), 1, 2 * MB + 512 * 4),

@@ -86,6 +86,14 @@ def test_sequences_as_indices(key):
     check(t, x, exact=True)
 
 
+@pytest.mark.parametrize("rows", [[0, 1, 2], np.arange(3), gc.arange(3)])
+@pytest.mark.parametrize("columns", [[2, 0, -1], [[1], [3]], [3], gc.asarray([1, 1, 0]) * 2])
+def test_an_index_beside_one_that_counts_the_rows(rows, columns):
+    x = np.arange(24).reshape(2, 3, 4)
+    check(gc.asarray(x)[:, rows, columns], x[:, np.asarray(rows), np.asarray(columns)], exact=True)
+    check(gc.asarray(x)[0, rows, columns], x[0, np.asarray(rows), np.asarray(columns)], exact=True)
+
+
 def test_indices_that_do_not_broadcast():
     with pytest.raises(IndexError, match=r"\[getitem\] index arrays: shapes \(2,\) and \(3,\) do not broadcast"):
         gc.ones((3, 3))[[0, 1], [0, 1, 2]]

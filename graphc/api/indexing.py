@@ -33,6 +33,7 @@ class Selection(Struct, frozen=True):
     inner                    the shape of the region without integer axes and with new axes: what arrays select from
     arrays                   axis of `inner` -> index tensor (checked, int64) or None where no array selects
     place                    where the axes of the broadcast arrays stand in the result, counted in kept axes
+    counted                  an axis of `inner` whose array counts it, as arange does; None if there is none
     """
 
     starts: tuple[int, ...]
@@ -41,6 +42,7 @@ class Selection(Struct, frozen=True):
     inner: tuple[int, ...]
     arrays: dict[int, Tensor]
     place: int
+    counted: int | None = None
 
     @property
     def fetched(self) -> tuple[int, ...]:
@@ -178,7 +180,7 @@ def select(key, shape: tuple[int, ...], name: str) -> Selection:
 
 
 def _select(key, shape: tuple[int, ...], name: str) -> Selection:
-    starts, steps, lengths, inner, arrays = [], [], [], [], {}
+    starts, steps, lengths, inner, arrays, counted = [], [], [], [], {}, None
     special = []  # where in the key integers and arrays stand: only if they are neighbours do their axes stay in place
     kept_before = None
     entries = _expanded(key, shape, name)
@@ -202,6 +204,7 @@ def _select(key, shape: tuple[int, ...], name: str) -> Selection:
             else:
                 start, length, step = 0, n, 1
                 arrays[len(inner)] = checked(entry, n, name, len(starts))
+                counted = len(inner) if _counts(entry, n) else counted
                 inner.append(n)
         starts.append(start)
         lengths.append(length)
@@ -209,7 +212,14 @@ def _select(key, shape: tuple[int, ...], name: str) -> Selection:
     _together_or_not(arrays, name)
     neighbours = not special or special[-1] - special[0] == len(special) - 1
     place = kept_before if arrays and neighbours else 0
-    return Selection(tuple(starts), tuple(steps), tuple(lengths), tuple(inner), arrays, place)
+    return Selection(tuple(starts), tuple(steps), tuple(lengths), tuple(inner), arrays, place, counted)
+
+
+def _counts(entry, n: int) -> bool:
+    """Whether an index array is known to be 0 .. n-1."""
+    if entry.shape != (n,) or isinstance(entry, Tensor):
+        return entry.shape == (n,) and entry.node.op is ops.IOTA
+    return bool((entry == np.arange(n)).all())
 
 
 def _together_or_not(arrays: dict[int, Tensor], name: str) -> None:
@@ -305,6 +315,11 @@ def _fetch(region: Tensor, chosen: Selection) -> Tensor:
     if not chosen.arrays:
         return region
     axis = chosen.place
+    if tuple(chosen.arrays) == (axis, axis + 1) == (chosen.counted, region.ndim - 1):
+        shape = region.shape[:-1]   # x[arange(n), index]: one of each row, which fuses with what is computed by rows
+        if chosen.fetched == shape[-1:]:
+            index = expand_to(expand_to(chosen.arrays[axis + 1], shape[-1:], "getitem"), shape, "getitem")
+            return reshape_to(_take_along(region, reshape_to(index, (*shape, 1)), axis + 1), shape)
     rows = _together(region, chosen, axis)
     return take_checked(rows, _linear(chosen), axis)
 
@@ -383,10 +398,13 @@ def take_along_axis(x, indices, /, axis: int | None = -1):
     if axis is None:
         x, axis = reshape_to(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim, "take_along_axis")
-    index = _alongside(x, indices, axis, "take_along_axis")
+    return _take_along(x, _alongside(x, indices, axis, "take_along_axis"), axis)
+
+
+def _take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
     device = record.common_device("take_along_axis", x.node, index.node)
     return wrap(make(ops.TAKE_ALONG, x.node.dtype, index.shape, (x.node, index.node), (axis,), device=device,
-                     site=user_site(1)))
+                     site=user_site(2)))
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
