@@ -259,7 +259,8 @@ class _Model:
         width = 2 * self.kernel.strip if calls else self.kernel.strip   # a loop around a call stays a loop
         often = _called_often(s.body)
         for x, statement in zip(body, strip, strict=True):
-            if type(x) is Let and (x.value.op, x.value.dtype) in often and x.value.srcs[0].op is VALUE:
+            if type(x) is Let and (x.value.op, x.value.dtype) in often and x.value.srcs[0].op is VALUE \
+                    and x.value.srcs[0].attrs[0] in names:      # not a column's sum
                 statement["routine"] = self.routine(statement, width)
         return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": width, "strip": strip,
                 "body": self.statements(s.body, {})}
