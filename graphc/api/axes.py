@@ -48,6 +48,8 @@ def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
 
 
 def _sizes(shape, name: str) -> tuple[int, ...]:
+    if shape.__class__ is tuple and all([n.__class__ is int for n in shape]):
+        return shape
     return tuple(an_int(n, name, "a size") for n in (shape if _several(shape) else (shape,)))
 
 

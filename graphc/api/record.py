@@ -392,12 +392,12 @@ def movement(op: Op, x: Tensor, shape: tuple[int, ...], attrs: tuple = ()) -> Te
     node = x.node
     if shape == node.shape and _changes_nothing(op, attrs):
         return anew(x)
-    if op in _GROWING:
+    if op in _GROWING or len(shape) > MOST_AXES:
         checked_size(shape, op.name)
     return wrap(make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2)))
 
 
-_GROWING = frozenset((ops.RESHAPE, ops.EXPAND, ops.PAD, ops.WINDOW))
+_GROWING = frozenset((ops.EXPAND, ops.PAD, ops.WINDOW))     # what may have more elements than its source
 
 
 def _changes_nothing(op: Op, attrs: tuple) -> bool:
