@@ -132,11 +132,9 @@ def _into(user: Node, node: Node, turned: bool) -> bool | None:
         return turned
     if user.op is RESHAPE:
         return turned if keeps_rows(user) else None
-    if user.op is PERMUTE:
-        rank = len(user.shape)
-        last = user.attrs[0][-2:]
-        return turned if last == (rank - 2, rank - 1) else not turned if last == (rank - 1, rank - 2) else None
-    return None
+    *lead, a, b = user.attrs[0] if user.op is PERMUTE else (0, 0)
+    swapped = (*lead, b, a) == tuple(range(len(user.shape)))    # stacks that change places could meet themselves
+    return not turned if user.op is PERMUTE and swapped else None
 
 
 def _factors(user: Node, region: _Region) -> list[Node]:
