@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphc.cli import main
+from graphc.passes import GRAPH_PASSES
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
 
@@ -29,6 +30,11 @@ def test_the_code_runs(code: str, tmp_path: Path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_the_passes_that_can_be_left_out_are_listed():
+    (row,) = re.findall(r"^\| `GRAPHC_DISABLE`.*$", README, re.MULTILINE)
+    assert re.findall(r"`([a-z]+)`", row) == [*(name for name, _ in GRAPH_PASSES), "fuse", "batch"]
 
 
 @pytest.mark.parametrize("line", re.findall(r"^    graphc (.*?)(?:\s+#.*)?$", README, re.MULTILINE))
