@@ -7,6 +7,7 @@ u is the unit roundoff of the type that is computed in (float32 for float16 and 
 
 from __future__ import annotations
 
+import functools
 from math import ceil, log2
 
 import numpy as np
@@ -168,7 +169,8 @@ def _complex(op, attrs, dtype, shape, sources):
     truth = np.broadcast_to(op.numpy(attrs, dtype, shape, *wide), shape)
     with np.errstate(all="ignore"):
         size = np.abs(truth)
-        return truth, COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny, dtype
+        bound = COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny
+        return truth, bound, dtype, functools.reduce(np.maximum, map(np.abs, wide), size)
 
 
 _REDUCTIONS = {"sum": _sum, "prod": _prod, "m2": _m2}

@@ -170,4 +170,13 @@ REGRESSIONS = {
         gc.log_softmax(v0, axis=0)
         gc.log_softmax(v1, axis=0)
     """,
+    "a complex quotient overflowed on the way, as NumPy's does": """
+        leaf('float64', (17, 3), 'special', 479)
+        gc.make_complex(v0, v0)
+        v1 / v1
+    """,
+    "the compiler took a cast to integers and back for the whole part": """
+        leaf('float32', (40,), 'plain', 528)
+        (v0 / 4).astype('int32').astype('float32')
+    """,
 }

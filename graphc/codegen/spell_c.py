@@ -1,10 +1,11 @@
-"""Expressions of C kernels: as for every dialect, but for what GCC 12 does to pairs."""
+"""Expressions of C kernels: as for every dialect, but for what GCC 12 does to pairs and to casts of casts."""
 from __future__ import annotations
 
 import functools
 
 from graphc.codegen.spell import Speller
 from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
 from graphc.ir.kernel import VALUE, If, Loop, Store, Template
 from graphc.ir.node import Node
 from graphc.ir.ops import ADD, MUL, SUB
@@ -12,8 +13,19 @@ from graphc.ir.ops import ADD, MUL, SUB
 
 class CSpeller(Speller):
     """Where neighbours in memory are stored in one turn of a loop, GCC 12 makes fused multiply-adds of a sum in one and
-    a difference in the other, -ffp-contract=off or not. So their products are kept apart from what adds them.
+    a difference in the other, -ffp-contract=off or not. So their products are kept apart from what adds them. And where
+    real numbers have become integers, it is kept from seeing that these become real numbers again.
     """
+
+    truncates = False       # whether a real number has become an integer
+
+    def _convert(self, text: str, source: DType, target: DType) -> str:
+        if source.kind in "iu" and source.itemsize >= 4 and target.kind in "fc" and self.truncates:
+            helper = f"gc_whole_{self.language.register(source)}"
+            self._need(helper)
+            text = f"{helper}({text})"
+        self.truncates |= source.kind in "fc" and target.kind in "iu"
+        return super()._convert(text, source, target)
 
     @functools.cached_property
     def in_pairs(self) -> bool:

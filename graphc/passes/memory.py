@@ -126,7 +126,7 @@ def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
             lives.setdefault(owner(node), [k, k])[1] = k
     slots: list[Slot] = [Slot("input", leaf.nbytes) for leaf in leaves]
     slot_of: dict[Node, int] = {leaf: k for k, leaf in enumerate(leaves)}
-    takes_over = _updated_leaves(steps, [read for _, read in touched], owner)
+    takes_over = _updated_leaves(steps, [read for _, read in touched], owner, {owner(r) for r in roots})
     hosts: list[_Region] = []
     for root in dict.fromkeys(owner(r) for r in roots):
         if root not in slot_of:
@@ -149,9 +149,9 @@ def _assign(steps, roots, leaves, results, owner) -> MemoryPlan:
     return MemoryPlan(tuple(slots), slot_of, tuple(steps), arena)
 
 
-def _updated_leaves(steps, reads: list[list[Node]], owner) -> dict[Node, Node]:
-    """Results that begin as a copy of a leaf which nothing reads afterwards: if the caller donates the leaf, they take
-    over its memory and the copy is nothing."""
+def _updated_leaves(steps, reads: list[list[Node]], owner, results: set[Node]) -> dict[Node, Node]:
+    """Results that begin as a copy of a leaf which nothing reads afterwards, and which is no result itself (as x * 1
+    is): if the caller donates the leaf, they take over its memory and the copy is nothing."""
     readers: dict[Node, list[int]] = {}
     for k, nodes in enumerate(reads):
         for node in nodes:
@@ -162,7 +162,7 @@ def _updated_leaves(steps, reads: list[list[Node]], owner) -> dict[Node, Node]:
             later = sum(j > k for j in readers[step.source])
             in_kernel = step.source in _update(steps[k + 1]).nodes
             base_only = later == 1 and not in_kernel     # the update names its base once
-            if base_only and step.source not in found.values():
+            if base_only and step.source not in results and step.source not in found.values():
                 found[owner(step.target)] = step.source
     return found
 
