@@ -18,6 +18,7 @@ import numpy as np
 
 from graphc import canonical
 from graphc.build import build
+from graphc.codegen import target_of
 from graphc.config import settings
 from graphc.errors import MismatchError, Site
 from graphc.ir.node import Node, const_value, topological
@@ -36,7 +37,7 @@ def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> 
     buffers = executable.run([leaf.value for leaf in graph.leaves], graph.params)
     arrays = {n: b.view(n.dtype.numpy, n.shape) for n, b in zip(nodes, buffers, strict=True)}
     for node in nodes:
-        problem = _problem(node, arrays)
+        problem = _problem(node, arrays, target_of(backend.dialect).matrix)
         if problem is not None:
             raise _error(f"{problem}, by the reference on the same operands", node, roots, backend)
     results = {r: v.view(r.dtype.numpy, r.shape) for r, v in zip(roots, values, strict=True) if r.value is None}
@@ -85,8 +86,8 @@ def _without_attention(roots: list[Node], backend: Backend) -> dict[Node, np.nda
     return {n: b.view(n.dtype.numpy, n.shape) for n, b in zip(roots, buffers, strict=True)}
 
 
-def _problem(node: Node, arrays: dict[Node, np.ndarray]) -> str | None:
-    """What is wrong with one operation on the operands that the backend computed."""
+def _problem(node: Node, arrays: dict[Node, np.ndarray], matrix: Sequence[str]) -> str | None:
+    """What is wrong with one operation on the operands that the backend computed. `matrix`: as for `mismatch`."""
     with np.errstate(all="ignore"):
         if node.op is GET:
             call = node.srcs[0]
@@ -96,7 +97,7 @@ def _problem(node: Node, arrays: dict[Node, np.ndarray]) -> str | None:
                 return loop_mismatch(arrays[node], result)
             return None if equal_bits(arrays[node], result) else "the library's result differs"
         sources = [_array(s, arrays) for s in node.srcs]
-        return mismatch(node.op, node.attrs, node.dtype, node.shape, arrays[node], sources)
+        return mismatch(node.op, node.attrs, node.dtype, node.shape, arrays[node], sources, matrix)
 
 
 def _array(node: Node, arrays: dict[Node, np.ndarray]) -> np.ndarray:

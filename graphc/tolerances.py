@@ -7,7 +7,7 @@ u is the unit roundoff of the type that is computed in (float32 for float16 and 
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from math import ceil, log2
 
 import numpy as np
@@ -28,19 +28,22 @@ NARROW_ATTENTION = 8    # the same for a narrow dtype, to which the steps round 
 COMPLEX = 8         # roundings of a complex operation, relative to the modulus
 
 
-def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.ndarray]) -> str | None:
-    """What is wrong with the result of one operation on these operands; None if it is as close as it has to be."""
+def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.ndarray],
+             matrix: Sequence[str] = ()) -> str | None:
+    """What is wrong with the result of one operation on these operands; None if it is as close as it has to be.
+    `matrix`: the dtypes whose products a matrix unit takes there (Target.matrix)."""
     if got.shape != shape or got.dtype != dtype.numpy:
         return f"it is {got.dtype}{list(got.shape)} instead of {dtype}{list(shape)}"
     if got.size == 0:
         return None
     arguments = op, attrs, dtype, shape, sources
     if dtype.kind == "c" and op.kind == "elementwise" and op.name not in _COMPLEX_EXACT:
-        return _compare(got, *_complex(*arguments))
+        good = _as_numpy(*arguments, got) if op.name == "div" else False
+        return _compare(got, *_complex(*arguments), good=good)
     if dtype.kind in "fc" and op.kind == "reduce" and op.name in _REDUCTIONS:
         return _compare(got, *_REDUCTIONS[op.name](*arguments))
     if dtype.kind in "fc" and op.name == "dot":
-        return _compare(got, *_dot(*arguments))
+        return _compare(got, *_dot(*arguments, dtype.name in matrix))
     if op.name == "abs" and sources[0].dtype.kind == "c":
         return _compare(got, *_modulus(dtype, sources[0]))
     if dtype.kind == "f" and op.name in ULPS:
@@ -153,13 +156,13 @@ def _m2(op, attrs, dtype, shape, sources):
     return truth, bound + _final(truth, dtype), dtype, size
 
 
-def _dot(op, attrs, dtype, shape, sources):
+def _dot(op, attrs, dtype, shape, sources, on_unit: bool):
     a, b = (_wide(s, dtype) for s in sources)
     k = a.shape[-1]
     with np.errstate(all="ignore"):
         truth, size = np.matmul(a, b), np.matmul(_finite(a), _finite(b))
     rounding, chain = COMPLEX if dtype.kind == "c" else 1, CHAIN
-    if dtype.accumulator is not dtype:
+    if on_unit:
         rounding, chain = 2, UNIT
     return truth, (min(k, chain) + k / chain + 1) * rounding * unit(dtype) * size + _final(truth, dtype), dtype, size
 
@@ -169,15 +172,22 @@ def _complex(op, attrs, dtype, shape, sources):
     truth = np.broadcast_to(op.numpy(attrs, dtype, shape, *wide), shape)
     with np.errstate(all="ignore"):
         size = np.abs(truth)
-        bound = COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny
-        return truth, bound, dtype, functools.reduce(np.maximum, map(np.abs, wide), size)
+        return truth, COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny, dtype
+
+
+def _as_numpy(op, attrs, dtype, shape, sources, got):
+    """Where a result is NumPy's by the same formula in the dtype itself: near the end of the range both overflow."""
+    with np.errstate(all="ignore"):
+        want = op.numpy(attrs, dtype, shape, *sources)
+    return (got == want) | (np.isnan(got) & np.isnan(want))
 
 
 _REDUCTIONS = {"sum": _sum, "prod": _prod, "m2": _m2}
 
 
-def _compare(got, truth, bound, dtype: DType, size=None) -> str | None:
-    """`size`: where it comes near the end of the range, a partial result may overflow, and nothing is promised."""
+def _compare(got, truth, bound, dtype: DType, size=None, good=False) -> str | None:
+    """`good`: where the result is right in any case. `size`: where it comes near the end of the range, a partial result
+    may overflow, and nothing is promised."""
     limit = float(np.finfo(dtype.real.accumulator.numpy).max)
     with np.errstate(all="ignore"):
         wide = got.astype(truth.dtype)
@@ -186,7 +196,7 @@ def _compare(got, truth, bound, dtype: DType, size=None) -> str | None:
         same = (wide == rounded) | (np.isnan(wide) & np.isnan(rounded))
         # On the edge of the range, one ulp decides between the largest number and infinity.
         edge = np.isinf(wide) & (np.abs(truth) + bound >= _largest(dtype)) & (np.sign(wide.real) == np.sign(truth.real))
-        good = close | same | edge
+        good = good | close | same | edge
         if size is not None:
             good |= size >= limit / 4
     return None if good.all() else _describe(got, truth, "closely enough", good)

@@ -146,7 +146,7 @@ def every_pass_is_verified():
 # optimisation, in a fifth of the time. That its bits are the same with it is what test_differential.py asks.
 QUICKLY_COMPILED = ("test_api_activations", "test_api_linalg", "test_api_manipulation", "test_api_reductions",
                     "test_api_sorting", "test_frontend_elementwise", "test_frontend_indexing", "test_kernels",
-                    "test_numpy_habits", "test_updates", "test_vmap")
+                    "test_numpy_habits", "test_vmap")
 
 
 @pytest.fixture(autouse=True, scope="module")

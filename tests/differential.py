@@ -15,6 +15,7 @@ from programs import Program
 from together import Together
 
 from graphc import driver, familiar
+from graphc.codegen import target_of
 from graphc.config import settings
 from graphc.errors import TracerError
 from graphc.ir.node import Node, const_value, topological
@@ -84,8 +85,10 @@ def _hold_against_reference(node: Node, op, attrs, srcs) -> None:
         problem = None if equal_bits(_array(node), np.asarray(want)) else "it differs"
         srcs = call.srcs
     else:
+        language = driver.current_backend().dialect
+        matrix = target_of(language).matrix if language else ()
         with np.errstate(all="ignore"):
-            problem = mismatch(op, attrs, node.dtype, node.shape, _array(node), [_array(s) for s in srcs])
+            problem = mismatch(op, attrs, node.dtype, node.shape, _array(node), [_array(s) for s in srcs], matrix)
     if problem is not None:
         operands = ", ".join(f"{s.dtype}{list(s.shape)}" for s in srcs)
         raise Wrong(f"{op}{list(attrs)} of {operands}: {problem}")

@@ -77,7 +77,8 @@ def test_large_blocks(device, monkeypatch, chunk):
     monkeypatch.setitem(CHUNKS, "mma", chunk)
     monkeypatch.setattr(mma_gpu, "CHUNK", chunk)
     a, b = leaf(130, 200), leaf(136, 200)
-    assert mismatch(DOT, (), gc.bfloat16, (130, 136), (a @ b.T).numpy(), [a.numpy(), b.numpy().T]) is None
+    factors = [a.numpy(), b.numpy().T]
+    assert mismatch(DOT, (), gc.bfloat16, (130, 136), (a @ b.T).numpy(), factors, ("bfloat16",)) is None
 
 
 def test_older_devices_do_without_the_unit(device):

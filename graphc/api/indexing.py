@@ -219,7 +219,7 @@ def _counts(entry, n: int) -> bool:
     """Whether an index array is known to be 0 .. n-1."""
     if entry.shape != (n,) or isinstance(entry, Tensor):
         return entry.shape == (n,) and entry.node.op is ops.IOTA
-    return bool((entry == np.arange(n)).all())
+    return n > 0 and entry[0] == 0 and entry[-1] == n - 1 and bool((entry == np.arange(n)).all())
 
 
 def _together_or_not(arrays: dict[int, Tensor], name: str) -> None:
