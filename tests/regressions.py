@@ -179,4 +179,8 @@ REGRESSIONS = {
         leaf('float32', (40,), 'plain', 528)
         (v0 / 4).astype('int32').astype('float32')
     """,
+    "NumPy multiplied an array with its own transpose by another routine": """
+        leaf('complex128', (4, 2), 'special', 0)
+        gc.einsum('...ij,...kj->...ik', v0, v0)
+    """,
 }

@@ -179,8 +179,11 @@ def scan(ufunc: np.ufunc) -> Callable:
 
 
 def dot(attrs, dtype, shape, a, b):
+    a, b = _carried(dtype, a, b)
+    if np.may_share_memory(a, b):       # x @ x.T goes by another routine of BLAS, with other bits
+        b = b.copy()
     with np.errstate(all="ignore"):
-        return np.matmul(*_carried(dtype, a, b)).astype(dtype.numpy)
+        return np.matmul(a, b).astype(dtype.numpy)
 
 
 def attention(attrs, dtype, shape, scores, values):
