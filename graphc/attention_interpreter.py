@@ -4,13 +4,11 @@
 """
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import functools
 
 import numpy as np
 
-from graphc.ir import trees
+from graphc.ir import meaning, trees
 from graphc.ir.dtype import DType
 from graphc.ir.kernel import Template
 from graphc.ir.ops import ADD, MUL
@@ -20,21 +18,11 @@ def fma_of(dtype: DType):
     """a * b + c with one rounding, from the C library; integers wrap."""
     if dtype.kind in "iub":
         return lambda a, b, c: dtype.numpy.type(ADD.numpy((), dtype, (), MUL.numpy((), dtype, (), a, b), c))
-    real = dtype.real
-    function = getattr(_libm(), "fmaf" if real.itemsize == 4 else "fma")
-    function.argtypes = [ctypes.c_float if real.itemsize == 4 else ctypes.c_double] * 3
-    function.restype = function.argtypes[0]
-
-    def fma(a, b, c):
-        return real.numpy.type(function(float(a), float(b), float(c)))
+    fma = meaning.fma_of(dtype.real)
     if dtype.kind == "f":
         return fma
     return lambda a, b, c: dtype.numpy.type(complex(fma(-a.imag, b.imag, fma(a.real, b.real, c.real)),
                                                     fma(a.imag, b.real, fma(a.real, b.imag, c.imag))))
-
-
-def _libm() -> ctypes.CDLL:
-    return ctypes.CDLL(ctypes.util.find_library("m"))
 
 
 def attention(run, s: Template) -> None:

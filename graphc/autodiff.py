@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import graphc as gc
-from graphc import tracing
+from graphc import driver, tracing
+from graphc.api.fast import fast_math
 from graphc.api.laziness import no_grad, unlimited
 from graphc.api.record import as_tensor
 from graphc.errors import DTypeError, GradientError, ShapeError
 from graphc.ir.derivatives import Region, matching
 from graphc.ir.node import Node, topological, untracked, variable
-from graphc.ir.ops import ALIAS, GET, LIBRARY
+from graphc.ir.ops import ALIAS, FAST, GET, LIBRARY
 from graphc.pytree import flatten, rebuild
 from graphc.tensor import LEAF, Tensor, handles
 
@@ -93,7 +94,10 @@ def pull_back(results: Sequence[tuple[Node, Tensor]], variables: Sequence[Node],
 
 
 def _of_sources(node: Node, parts: list) -> Sequence:
-    """The gradients of a node's sources."""
+    """The gradients of a node's sources, marked where the node is."""
+    if node.attrs == FAST and not driver.marks.inside:
+        with fast_math():
+            return _of_sources(node, parts)
     if node.op is GET:
         return [(node.attrs[0], _total(node, parts))]
     srcs = [_handle(s) for s in node.srcs]

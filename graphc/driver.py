@@ -82,10 +82,17 @@ def _import_pipeline() -> None:
 backends.meanwhile.append(_import_pipeline)
 
 
+class _Marks(threading.local):
+    inside = 0      # blocks of `fast_math` that this thread is in
+
+
+marks = _Marks()
+
+
 def surroundings() -> list:
     """What besides its arguments decides how a function is recorded and what becomes of it: the start of its key.
-    (written_out.py spells the same four as a guard.)"""
-    return [_current, settings.disable, settings.matmul, dt._default_float]
+    (written_out.py spells the same five as a guard.)"""
+    return [_current, settings.disable, settings.matmul, dt._default_float, not marks.inside]
 
 
 def default_device() -> str:

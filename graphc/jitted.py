@@ -139,7 +139,8 @@ class Jitted:
                 if replay.inline:
                     return self._f(*args)
                 if replay.fast is None:
-                    replay.fast = written_out(replay, [arg.__class__ for arg in args], nodes[:count], key[:4]) or _never
+                    kinds = [arg.__class__ for arg in args]
+                    replay.fast = written_out(replay, kinds, nodes[:count], key[:5]) or _never
                 self._fast = replay.fast
                 return replay.run(handles, nodes, numbers)
         parts = self._parts(args, kwargs)

@@ -54,6 +54,7 @@ class _Writer:
     def __init__(self, replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple, direct):
         self.replay, self.kinds, self.nodes, self.surroundings, self.direct = replay, kinds, nodes, surroundings, direct
         self.names = {"Tensor": Tensor, "MISS": MISS, "tracing": tracing, "driver": driver, "settings": settings,
+                      "marks": driver.marks,
                       "dt": dt, "counters": counters, "allocate": pool.allocate, "blank": object.__new__,
                       "leaf": buffer, "run": direct.run, "fail": direct.fail, "image": direct.image,
                       "device": replay.device,
@@ -86,9 +87,11 @@ class _Writer:
         return lines
 
     def guards(self) -> list[str]:
-        current, disable, matmul, default = (self.name("was", value) for value in self.surroundings)
+        *others, strict = self.surroundings
+        current, disable, matmul, default = (self.name("was", value) for value in others)
         lines = [f"if driver._current is not {current} or settings.disable is not {disable} or settings.verify or "
-                 f"settings.matmul != {matmul} or dt._default_float is not {default}: return MISS"]
+                 f"settings.matmul != {matmul} or dt._default_float is not {default} or "
+                 f"{'' if strict else 'not '}marks.inside: return MISS"]
         for k, node in enumerate(self.nodes):
             dtype, shape = self.name("dtype", node.dtype), self.name("shape", node.shape)
             device = self.name("device", node.device)

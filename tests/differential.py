@@ -53,7 +53,7 @@ def unsimplified(program: Program) -> list[np.ndarray]:
 def unsplit(program: Program) -> list[np.ndarray]:
     """Long reductions in one kernel: a block is a whole subtree. (Only deviations are taken otherwise when split.)"""
     nodes = topological([t.node for t in program.results()])
-    with settings.override(disable="" if any(n.op is M2 for n in nodes) else "split"):
+    with settings.override(disable=STEPS if any(n.op is M2 for n in nodes) else f"split,{STEPS}"):
         return at_once(program)
 
 
@@ -124,7 +124,8 @@ WAYS: dict[str, Callable[[Program], list[np.ndarray]]] = {
     "one by one": one_by_one, "under jit": jitted,
 }  # fmt: skip
 familiar.OFTEN = 2      # so that the last of the three "at once" is recognised without a walk over the graph
-STEPS = "attention"     # it has other bits than its steps (docs/numerics.md): tests/test_attention.py holds it
+# What has other bits than its steps (docs/numerics.md): tests/test_attention.py and tests/test_fast_math.py hold it.
+STEPS = "attention,relax"
 Chosen = AbstractContextManager      # of a backend
 OPTIMISED = 2       # of so many programs one is compiled as users get it as well
 

@@ -14,7 +14,8 @@ import copy
 import random as randoms
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 
@@ -95,17 +96,20 @@ NAMES = {"gc": gc, "np": np, "leaf": leaf, "assigned": assigned, "added": added,
 
 @dataclass(frozen=True)
 class Program:
-    """`lines[k]` is the expression of v{k}; `outputs` are the numbers of the results."""
+    """`lines[k]` is the expression of v{k}; `outputs` are the numbers of the results. `marked`: every other line is
+    recorded in `fast_math`."""
 
     lines: tuple[str, ...]
     outputs: tuple[int, ...]
+    marked: bool = False
 
     def record(self, given: Mapping[int, gc.Tensor] = MappingProxyType({})) -> list[gc.Tensor]:
         """All values, recorded afresh over fresh leaves; those that are given stand for their lines."""
         names = {**NAMES, **{f"v{number}": value for number, value in given.items()}}
         for number, line in enumerate(self.lines):
             if number not in given:
-                names[f"v{number}"] = eval(line, names)
+                with gc.fast_math() if self.marked and number % 2 else nullcontext():
+                    names[f"v{number}"] = eval(line, names)
         return [names[f"v{number}"] for number in range(len(self.lines))]
 
     def results(self, given: Mapping[int, gc.Tensor] = MappingProxyType({})) -> list[gc.Tensor]:
@@ -121,6 +125,7 @@ class Program:
 
     def __str__(self) -> str:
         lines = [f"v{number} = {line}" for number, line in enumerate(self.lines)]
+        lines += ["marked"] * self.marked
         return "\n".join([*lines, "outputs: " + ", ".join(f"v{k}" for k in self.outputs)])
 
     def only(self, output: int) -> Program:
@@ -133,7 +138,7 @@ class Program:
                 stack += _mentions(self.lines[k])
         order = sorted(needed)
         new = {k: position for position, k in enumerate(order)}
-        return Program(tuple(_renumber(self.lines[k], new) for k in order), (new[output],))
+        return Program(tuple(_renumber(self.lines[k], new) for k in order), (new[output],), self.marked)
 
 
 def _mentions(line: str) -> list[int]:
@@ -162,8 +167,9 @@ def make(random: randoms.Random, large: bool = False, long: bool = False) -> Pro
 
 
 def of_seed(seed: int) -> Program:
-    """Every tenth program is a large one, every twentieth a long one."""
-    return make(randoms.Random(f"graphc {seed}"), large=seed % 10 == 9, long=seed % 20 == 5)
+    """Every tenth program is a large one, every twentieth a long one; every tenth has marks of `fast_math`."""
+    program = make(randoms.Random(f"graphc {seed}"), large=seed % 10 == 9, long=seed % 20 == 5)
+    return replace(program, marked=seed % 10 == 3)
 
 
 def small(seed: int) -> Program:

@@ -197,3 +197,12 @@ def test_square_roots_and_rounding_are_instructions(assembly):
     text = assembly(gc.floor(gc.sqrt(array(4096))))
     assert count(text, "vsqrtps", WIDE) >= 1 and count(text, "v(?:roundps|rndscaleps)", WIDE) >= 1
     assert count(text, "call") == 0
+
+
+@needs_avx2
+def test_marked_products_are_contracted(assembly):
+    x, y = array(4096), array(4096)
+    with gc.fast_math():
+        text = assembly(x * y + x, y * 2.5 - x, x - y * x, x / 3.0)
+    assert count(text, "vfmadd[0-9]+ps", WIDE) >= 1 and count(text, "vfn?m(add|sub)[0-9]+ps", WIDE) >= 3
+    assert count(text, "vdivps") == 0 and count(text, "call") == 0

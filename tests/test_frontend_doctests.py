@@ -10,7 +10,7 @@ import pytest
 import graphc as gc
 
 MODULES = ["graphc.tensor", "graphc.estimate"] + [f"graphc.api.{name}" for name in (
-    "elementwise composites creation dtypes indexing info session".split())]
+    "elementwise composites creation dtypes fast indexing info session".split())]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,11 +1,11 @@
 """matmul: the one way to the DOT primitive, with NumPy's rules for vectors and stacks."""
 from __future__ import annotations
 
+from graphc.api import record
 from graphc.api.record import as_tensor, broadcast_shapes, cast, checked_size, common_device, operands, reshape_to, wrap
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
-from graphc.ir.node import make
 
 
 def promoted(name: str, *arrays) -> list:
@@ -52,4 +52,4 @@ def matmul(x1, x2, /):
 def _dot(a, b, shape: tuple[int, ...]):
     nodes = (a.node, b.node)
     device = common_device("matmul", *nodes)
-    return wrap(make(ops.DOT, a.dtype, shape, nodes, (), device=device, site=user_site(2)))
+    return wrap(record.make(ops.DOT, a.dtype, shape, nodes, (), device=device, site=user_site(2)))

@@ -5,6 +5,7 @@ an array of them. An elementwise meaning may return what broadcasts to the shape
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -27,6 +28,21 @@ def _carried(dtype: DType, *arrays: np.ndarray) -> list[np.ndarray]:
 
 
 # ---------------------------------------------------------------------------------------------------- elementwise
+
+@functools.cache
+def fma_of(real: DType) -> Callable:
+    """a * b + c of numbers of this dtype with one rounding, from the C library."""
+    import ctypes
+    import ctypes.util
+    function = getattr(ctypes.CDLL(ctypes.util.find_library("m")), "fmaf" if real.itemsize == 4 else "fma")
+    function.restype = ctypes.c_float if real.itemsize == 4 else ctypes.c_double
+    function.argtypes = [function.restype] * 3
+    return lambda a, b, c: real.numpy.type(function(float(a), float(b), float(c)))
+
+
+def fma(attrs, dtype, shape, a, b, c):
+    return np.asarray(np.frompyfunc(fma_of(dtype), 3, 1)(a, b, c)).astype(dtype.numpy)
+
 
 def cast(attrs, dtype, shape, x):
     if x.dtype.kind == "c" and dtype.kind not in "bc":

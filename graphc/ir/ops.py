@@ -48,6 +48,7 @@ class Op(Struct, frozen=True, eq=False):
     domain: str = "any"                  # any | positive | unit (-1..1) | nonzero | small | index | bool | shift
     dtypes: str = "biufc"                # kinds that it accepts
     traits: frozenset = field(default_factory=frozenset)  # commutative, associative, idempotent, involution
+    marked: bool = False                 # whether `fast_math` marks it: docs/numerics.md says what that allows
     grad: Callable | None = None         # (gc, g, y, *srcs) -> gradients of the sources; None: piecewise constant
 
     def __repr__(self) -> str:
@@ -58,6 +59,7 @@ class Op(Struct, frozen=True, eq=False):
 
 
 TABLE: dict[str, Op] = {}
+FAST = ("fast",)        # the attrs of a node that `fast_math` has marked; an operation that it marks has no others
 
 
 def get(name: str) -> Op:
@@ -129,9 +131,9 @@ SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})
               cost=6, grad=lambda gc, g, y, x: (g / (2 * d.conj(y)),))
 
 
-def _math(name, f, domain="any", dtypes="fc", cost=12, grad=None):
+def _math(name, f, domain="any", dtypes="fc", cost=12, grad=None, marked=False):
     return _unary(name, f, {"f": f"gc_{name}_{{t}}({{0}})", "c": f"gc_c{name}_{{t}}({{0}})"},
-                  dtypes=dtypes, domain=domain, cost=cost, grad=grad)
+                  dtypes=dtypes, domain=domain, cost=cost, grad=grad, marked=marked)
 
 
 def _erf(x):
@@ -139,15 +141,15 @@ def _erf(x):
     return erf(x) if x.dtype in (np.float32, np.float64) else erf(x.astype(np.float32)).astype(x.dtype)
 
 
-EXP = _math("exp", np.exp, "small", grad=lambda gc, g, y, x: (g * d.conj(y),))
+EXP = _math("exp", np.exp, "small", grad=lambda gc, g, y, x: (g * d.conj(y),), marked=True)
 EXP2 = _math("exp2", np.exp2, "small", dtypes="f", grad=d.exp2)
 EXPM1 = _math("expm1", np.expm1, "small", grad=lambda gc, g, y, x: (g * d.conj(y + 1),))
-LOG = _math("log", np.log, "positive", grad=lambda gc, g, y, x: (g / d.conj(x),))
-LOG2 = _math("log2", np.log2, "positive", grad=d.logarithm(2))
-LOG10 = _math("log10", np.log10, "positive", grad=d.logarithm(10))
+LOG = _math("log", np.log, "positive", grad=lambda gc, g, y, x: (g / d.conj(x),), marked=True)
+LOG2 = _math("log2", np.log2, "positive", grad=d.logarithm(2), marked=True)
+LOG10 = _math("log10", np.log10, "positive", grad=d.logarithm(10), marked=True)
 LOG1P = _math("log1p", np.log1p, "positive", grad=lambda gc, g, y, x: (g / d.conj(1 + x),))
-SIN = _math("sin", np.sin, grad=lambda gc, g, y, x: (g * d.conj(gc.cos(x)),))
-COS = _math("cos", np.cos, grad=lambda gc, g, y, x: (-g * d.conj(gc.sin(x)),))
+SIN = _math("sin", np.sin, grad=lambda gc, g, y, x: (g * d.conj(gc.cos(x)),), marked=True)
+COS = _math("cos", np.cos, grad=lambda gc, g, y, x: (-g * d.conj(gc.sin(x)),), marked=True)
 TAN = _math("tan", np.tan, grad=lambda gc, g, y, x: (g * d.conj(1 + y * y),))
 ASIN = _math("asin", np.arcsin, "unit", grad=lambda gc, g, y, x: (g / d.conj(gc.sqrt(1 - x * x)),))
 ACOS = _math("acos", np.arccos, "unit", grad=lambda gc, g, y, x: (-g / d.conj(gc.sqrt(1 - x * x)),))
@@ -185,20 +187,22 @@ CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "g
                    domain="index", cost=2)
 
 # ---- elementwise, two sources of one dtype
-ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative", grad=lambda gc, g, y, a, b: (g, g))
-SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc", grad=lambda gc, g, y, a, b: (g, -g))
+ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative", grad=lambda gc, g, y, a, b: (g, g),
+              marked=True)
+SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc", grad=lambda gc, g, y, a, b: (g, -g),
+              marked=True)
 MUL = _binary("mul", np.multiply, {"b": "{0} & {1}", "iu": _wrapping("*")["iu"], "f": "{0} * {1}",
                                    "c": "gc_cmul_{t}({0}, {1})"}, "commutative",
-                                   grad=lambda gc, g, y, a, b: (g * d.conj(b), g * d.conj(a)))
+                                   grad=lambda gc, g, y, a, b: (g * d.conj(b), g * d.conj(a)), marked=True)
 DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}, dtypes="fc", domain="nonzero", cost=4,
-              grad=d.divide)
+              grad=d.divide, marked=True)
 FLOORDIV = _binary("floordiv", np.floor_divide, "gc_floordiv_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8)
 REMAINDER = _binary("remainder", np.remainder, "gc_remainder_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8,
                     grad=d.remainder)
 FMOD = _binary("fmod", np.fmod, "gc_fmod_{t}({0}, {1})", dtypes="iuf", domain="nonzero", cost=8, grad=d.fmod)
 POW = _row("pow", 2, ELEMENTWISE, _same, meaning.power,
            {"iu": "gc_ipow_{t}({0}, {1})", "f": "gc_pow_{t}({0}, {1})", "c": "gc_cpow_{t}({0}, {1})"},
-           dtypes="iufc", domain="positive", cost=24, grad=d.power)
+           dtypes="iufc", domain="positive", cost=24, grad=d.power, marked=True)
 ATAN2 = _binary("atan2", np.arctan2, "gc_atan2_{t}({0}, {1})", dtypes="f", cost=16, grad=d.atan2)
 HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12, grad=d.hypot)
 # NaN in either operand gives NaN, as in NumPy.
@@ -225,6 +229,9 @@ COMPLEX = _row("complex", 2, ELEMENTWISE, None, meaning.make_complex, "gc_comple
                grad=d.make_complex)
 # (key, counter), both uint64, to 64 random bits: Threefry 2x32, 20 rounds (Salmon et al., SC 2011).
 THREEFRY = _row("threefry", 2, ELEMENTWISE, _same, meaning.threefry, "gc_threefry({0}, {1})", dtypes="u", cost=60)
+
+# a * b + c, rounded once. Nobody records it: marked products that are added up become it (passes/relax.py).
+FMA = _row("fma", 3, ELEMENTWISE, _same, meaning.fma, "gc_fma_{t}({0}, {1}, {2})", dtypes="f", cost=2)
 
 # ---- elementwise, three sources: condition (bool), then two of one dtype
 WHERE = _row("where", 3, ELEMENTWISE, _second, _ufunc(np.where), "{0} ? {1} : {2}", grad=d.where)
@@ -258,7 +265,7 @@ CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), "add", grad=d.cumu
 CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul", grad=d.cumulative_prod)
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
-DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot)
+DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot, marked=True)
 # Scores (..., m, n) and values (..., n, e) to (..., m, e): the softmax of each row of scores times the values, in the
 # order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES. attrs: (columns,):
 # 2 for two columns more, each row's largest score and the sum of its weights before they are divided by that; else 0.

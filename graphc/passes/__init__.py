@@ -8,6 +8,7 @@ from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
 from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
+from graphc.passes.relax import relax
 from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
 from graphc.passes.unread import drop_unread
@@ -18,6 +19,7 @@ GRAPH_PASSES = (
     ("simplify", simplify),
     ("weighted", recognise_gradient),
     ("attention", recognise_attention),
+    ("relax", relax),
     ("split", split_reductions),
     ("library", call_library),
 )
@@ -26,4 +28,4 @@ GRAPH_PASSES = (
 TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",))}
 
 __all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
-           "recognise_attention", "recognise_gradient", "simplify", "split_reductions"]
+           "recognise_attention", "recognise_gradient", "relax", "simplify", "split_reductions"]

@@ -100,7 +100,7 @@ def _pow_small(node: Node) -> Node | None:
     if _is_const(exponent, 1):
         return _spread(base, node)
     if _is_const(exponent, 2):
-        return _spread(make(MUL, node.dtype, base.shape, (base, base)), node)
+        return _spread(make(MUL, node.dtype, base.shape, (base, base), node.attrs), node)
     return None
 
 
