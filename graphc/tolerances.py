@@ -13,6 +13,7 @@ from math import ceil, log2
 import numpy as np
 
 from graphc.ir.dtype import DType
+from graphc.ir.ops import FAST
 
 # op -> ulps, by the dtype of the result. float16 and bfloat16 are computed in float32 and rounded: 1 ulp.
 TRANSCENDENTAL = {"float32": 4, "float64": 4, "float16": 1, "bfloat16": 1}
@@ -26,6 +27,7 @@ UNIT = 4096         # and on a matrix unit, which may truncate: two roundings ea
 ATTENTION = 512         # roundings of the largest magnitude by which an attention may differ from its steps
 NARROW_ATTENTION = 8    # the same for a narrow dtype, to which the steps round scores and weights
 COMPLEX = 8         # roundings of a complex operation, relative to the modulus
+INVERTED = 2        # ulps of a marked quotient: a reciprocal, rounded, and a product
 
 
 def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.ndarray],
@@ -37,6 +39,9 @@ def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.n
     if got.size == 0:
         return None
     arguments = op, attrs, dtype, shape, sources
+    if attrs == FAST and op.name in _MARKED:
+        truth, bound, good = _MARKED[op.name](*arguments)
+        return _compare(got, truth, bound, dtype, good=good)
     if dtype.kind == "c" and op.kind == "elementwise" and op.name not in _COMPLEX_EXACT:
         good = _as_numpy(*arguments, got) if op.name == "div" else False
         return _compare(got, *_complex(*arguments), good=good)
@@ -182,6 +187,24 @@ def _as_numpy(op, attrs, dtype, shape, sources, got):
     return (got == want) | (np.isnan(got) & np.isnan(want))
 
 
+def _marked_sum(op, attrs, dtype, shape, sources):
+    """One source may be a product that was not rounded, and overflowed only when it was."""
+    a, b = (_wide(s, dtype) for s in sources)
+    with np.errstate(all="ignore"):
+        truth, larger = op.numpy(attrs, dtype, shape, a, b), np.maximum(_finite(a), _finite(b))
+        bound = unit(dtype) * larger + spacing(truth, dtype)
+    return truth, bound, np.isinf(a) | np.isinf(b)
+
+
+def _marked_quotient(op, attrs, dtype, shape, sources):
+    """Nothing is promised of a divisor whose reciprocal is no normal number."""
+    a, b = (_wide(s, dtype) for s in sources)
+    with np.errstate(all="ignore"):
+        truth, size, edge = a / b, np.abs(b), np.ldexp(1.0, -_lowest(dtype) - 1)
+        return truth, INVERTED * spacing(truth, dtype), (size >= edge) | (size <= 1 / edge)
+
+
+_MARKED = {"add": _marked_sum, "sub": _marked_sum, "div": _marked_quotient}
 _REDUCTIONS = {"sum": _sum, "prod": _prod, "m2": _m2}
 
 

@@ -9,10 +9,11 @@ import pytest
 
 import graphc as gc
 from graphc.config import settings
+from graphc.ir import ops
 from graphc.ir.node import topological
 from graphc.ir.ops import FAST
 from graphc.ir.text import graph_text, parse_graph
-from graphc.tolerances import equal_bits
+from graphc.tolerances import equal_bits, mismatch
 
 fast = gc.fast_math()
 SHAPE = (7, 301)
@@ -233,6 +234,22 @@ def test_familiar_graphs_are_told_apart(relaxed, xyz):
         with gc.fast_math():
             inside = (x * y + z).numpy()
         assert not equal_bits(inside, outside)
+
+
+def test_results_on_live_data_are_held_to_the_tolerances_of_marks(relaxed, xyz):
+    x, y, z = xyz
+    with settings.override(verify=1), gc.fast_math():
+        found = gc.sum(x * y - z / 3.7 + gc.exp(x) * 0.5, axis=1)
+        assert np.isfinite(found.numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "div"])
+def test_tolerances_of_marks_are_not_endless(name):
+    op, sources = ops.get(name), [numbers(50, seed=seed) for seed in range(2)]
+    def wrong_by(error: float, attrs: tuple) -> bool:
+        wide = op.numpy(FAST, gc.float32, (50,), *(s.astype("float64") for s in sources)) + error
+        return mismatch(op, attrs, gc.float32, (50,), wide.astype("float32"), sources) is not None
+    assert not wrong_by(2.0**-27, FAST) and wrong_by(2.0**-27, ()) and wrong_by(2.0**-20, FAST)
 
 
 def test_recording_pays_nothing_outside():
