@@ -57,6 +57,10 @@ ONE(tanh) ONE(asinh) ONE(acosh) ONE(atanh) ONE(erf) ONE(erfc) ONE(lgamma) ONE(tg
 TWO(pow) TWO(atan2) TWO(hypot) TWO(fmod) TWO(copysign) TWO(nextafter) TWO(fmax) TWO(fmin)
 #undef ONE
 #undef TWO
+#define FAST(name) __device__ float __##name##f(float);
+FAST(exp) FAST(log) FAST(log2) FAST(log10) FAST(sin) FAST(cos)
+#undef FAST
+__device__ float __fdividef(float, float);
 __device__ float fma(float, float, float); __device__ double fma(double, double, double);
 __device__ float ldexp(float, int); __device__ double ldexp(double, int);
 __device__ bool isnan(float); __device__ bool isnan(double);

@@ -89,3 +89,18 @@ def test_large_maps_move_sixteen_bytes_at_a_time():
         code = text[text.index(".entry"):]
         assert f"ld.global{moved}" in code and f"st.global{moved}" in code
         assert not re.search(r"(ld|st)\.(v\d\.)?[fu]\d", code), "an address that may be of any kind"
+
+
+@pytest.mark.parametrize("dialect, spelled", [("cuda", "__expf("), ("hip", "__expf("), ("opencl", "native_exp(")])
+def test_devices_spell_marked_operations_otherwise(dialect, spelled):
+    """Of float32 alone."""
+    def texts(dtype: str) -> list[str]:
+        x = gc.asarray(np.ones(5000)).astype(dtype)
+        found = [gc.exp(x), gc.log(x), gc.log2(x), gc.log10(x), gc.sin(x), gc.cos(x), x / (x + 1), x * x + 1]
+        (kernel,) = kernels_of(found, dialect)
+        if dialect in DIALECTS:
+            accepted((kernel,), dialect)
+        return [name for name in (spelled, spelled.replace("exp", "log10"), "gc_fma_") if name in kernel.text]
+    assert texts("float32") == []
+    with gc.fast_math():
+        assert len(texts("float32")) == 3 and texts("float64") == ["gc_fma_"]

@@ -26,7 +26,8 @@ def fast_math() -> Iterator[None]:
     float32 and float64 only. With what is recorded inside a backend may, and need not,
 
     - round `a * b + c` and `a * b - c` once instead of twice, where both operations were recorded inside;
-    - multiply by the reciprocal of a divisor that many elements share.
+    - multiply by the reciprocal of a divisor that many elements share;
+    - take a GPU's approximations of float32 quotients, `exp`, `log`, `log2`, `log10`, `sin` and `cos`.
 
     No sum changes its order. NaN stays NaN; docs/numerics.md has the bounds, and what becomes of infinities. What is
     recorded outside keeps its bits, also where it is fused with what is inside; gradients of what is inside are marked

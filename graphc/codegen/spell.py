@@ -21,7 +21,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
-from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, NEXTAFTER, PARAM
+from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM
 from graphc.ir.target import Target
 
 TEMPLATES = Path(*codegen_templates.__path__)
@@ -35,6 +35,7 @@ class Dialect(Struct, frozen=True):
     types: dict[str, str]
     storage: dict[str, str]
     ops: dict[str, str]
+    fast: dict[str, str]    # of marked nodes of float32
     family: str             # whose templates it is written with
     target: Target
     table: bool = False     # a launch passes one pointer, to a table of addresses and words
@@ -57,7 +58,8 @@ def dialect(name: str) -> Dialect:
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in both("target").items()})
-    return Dialect(name, both("types"), both("storage"), both("ops"), family, target, own.get("table", False))
+    texts = (both(part) for part in ("types", "storage", "ops", "fast"))
+    return Dialect(name, *texts, family, target, own.get("table", False))
 
 
 @functools.cache
@@ -185,6 +187,8 @@ class Speller:
             check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
         spelling = self.language.ops.get(op.name) or op.c
+        if node.attrs == FAST and node.dtype is dt.float32:
+            spelling = self.language.fast.get(op.name, spelling)
         if isinstance(spelling, dict):
             spelling = next(text for kinds, text in spelling.items() if source.kind in kinds)
         # A neighbour is one of the dtype itself, not of the type that it is computed in.

@@ -256,6 +256,10 @@ EMU_ROUNDED(float, __f, sqrtf)
 EMU_ROUNDED(double, __d, sqrt)
 #undef EMU_ROUNDED
 static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+#define EMU_FAST(name) static inline float __##name##f(float x) { return name##f(x); }
+EMU_FAST(exp) EMU_FAST(log) EMU_FAST(log2) EMU_FAST(log10) EMU_FAST(sin) EMU_FAST(cos)
+#undef EMU_FAST
+static inline float __fdividef(float x, float y) { return x / y; }
 static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 
 template <class T, class S> static inline T emu_reinterpret(S value) {
