@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.config import settings
 
 rng = np.random.default_rng(7)
 
@@ -161,3 +162,15 @@ def test_edges_of_a_padded_array_do_not_fill_a_kernel():
         u = gc.pad(u[1:-1, 1:-1] + 0.1 * gc.tanh(laplacian(u)), 1, mode="edge")
     plan = gc.plan(u)
     assert len(plan.kernels) == 6 and max(len(k.source) for k in plan.kernels) < 6000
+
+
+def test_a_long_formula_of_shared_parts_is_cut_where_a_kernel_is_full():
+    x = gc.asarray(np.linspace(0, 1, 1000, dtype=np.float32))
+    t = x
+    for _ in range(200):    # 800 operations, and paths without number
+        a, b = t + 1.5, t * 0.5
+        t = gc.maximum(a, b) - a
+    with settings.override(lazy_limit=0):
+        plan = gc.plan(t)
+    assert len(plan.kernels) == 2
+    assert plan.bytes_moved <= 3 * 2 * x.nbytes     # a few values cross the border

@@ -21,11 +21,12 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
-from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM
+from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM, Op
 from graphc.ir.target import Target
 
 TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
+_BEGIN, _BRACKET = re.compile(r"([\w.]+)\Z|\w*[(\[]"), re.compile(r"[()\[\]]")
 SHORT = 16      # steps up to this are literal where no axis goes along neighbours: they say how to fill a vector
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
@@ -186,21 +187,10 @@ class Speller:
             self._need("gc_check_index")
             check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
-        spelling = self.language.ops.get(op.name) or op.c
-        if node.attrs == FAST and node.dtype is dt.float32:
-            spelling = self.language.fast.get(op.name, spelling)
-        if isinstance(spelling, dict):
-            spelling = next(text for kinds, text in spelling.items() if source.kind in kinds)
-        # A neighbour is one of the dtype itself, not of the type that it is computed in.
-        target = node.dtype.name if op is NEXTAFTER and node.dtype in NARROW else self.language.register(node.dtype)
-        text = spelling.format(*operands, t=target, s=self.language.register(source), u=unsigned(target))
-        for name in _HELPER.findall(text):
-            if not name.startswith("gc_v"):
-                self._need(name)
-        if node.dtype in NARROW and op.name not in ("where", "fence", "maximum", "minimum", "neg", "abs"):
-            self._need(f"gc_round_{node.dtype}")
-            return f"gc_round_{node.dtype}({text})"
-        return text
+        spelling, helpers = _spelling(self.language.name, op, source, node.dtype, len(operands), node.attrs == FAST)
+        for name in helpers:
+            self._need(name)
+        return spelling.format(*operands)
 
     def local(self, name: str, index: Index) -> str:
         """An element of a local array; in a tiled kernel it counts from the start of the tile."""
@@ -213,7 +203,7 @@ class Speller:
     def _operand(self, node: Node) -> str:
         """As an operand of something else: in parentheses unless it is one token or a call."""
         text = self.expr(node)
-        return text if _closed(text) else f"({text})"
+        return text if node.op is VALUE or _closed(text) else f"({text})"
 
     def _load(self, node: Node) -> str:
         number, index = node.attrs
@@ -298,6 +288,26 @@ class Speller:
         return f"{value!r}{suffix}" if "e" in repr(value) or "." in repr(value) else f"{value!r}.0{suffix}"
 
 
+@functools.cache
+def _spelling(name: str, op: Op, source: DType, dtype: DType, count: int, fast: bool) -> tuple[str, tuple[str, ...]]:
+    """How an operation is spelled, with {0}, {1}, ... left open for its operands, and the helpers that it needs."""
+    language = dialect(name)
+    spelling = language.ops.get(op.name) or op.c
+    if fast and dtype is dt.float32:
+        spelling = language.fast.get(op.name, spelling)
+    if isinstance(spelling, dict):
+        spelling = next(text for kinds, text in spelling.items() if source.kind in kinds)
+    # A neighbour is one of the dtype itself, not of the type that it is computed in.
+    target = dtype.name if op is NEXTAFTER and dtype in NARROW else language.register(dtype)
+    places = [f"{{{k}}}" for k in range(count)]
+    text = spelling.format(*places, t=target, s=language.register(source), u=unsigned(target))
+    helpers = [helper for helper in _HELPER.findall(text) if not helper.startswith("gc_v")]
+    if dtype in NARROW and op.name not in ("where", "fence", "maximum", "minimum", "neg", "abs"):
+        helpers.append(f"gc_round_{dtype}")
+        text = f"gc_round_{dtype}({text})"
+    return text, tuple(helpers)
+
+
 def unsigned(c_type: str) -> str:
     """The unsigned type as wide as an integer type; other types are returned as they are."""
     return "u" + c_type if c_type.startswith("int") else c_type
@@ -313,14 +323,12 @@ def _integer(value: int, dtype: DType) -> str:
 
 def _closed(text: str) -> bool:
     """True when the text needs no parentheses: a name, a literal, or one call or subscript."""
-    if re.fullmatch(r"[\w.]+", text):
-        return True
-    match = re.match(r"[\w]*[(\[]", text)
-    if not match:
-        return False
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c in "([") - (c in ")]")
-        if depth == 0 and c in ")]":
-            return k == len(text) - 1
+    match = _BEGIN.match(text)
+    if not match or match[1]:
+        return bool(match)
+    depth = 1
+    for bracket in _BRACKET.finditer(text, match.end()):
+        depth += 1 if bracket[0] in "([" else -1
+        if not depth:
+            return bracket.end() == len(text)
     return False

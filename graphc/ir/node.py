@@ -198,23 +198,22 @@ def const_of_words(words: int, dtype: DType) -> Node:
 
 def topological(roots: Iterable[Node], is_leaf=lambda node: node.value is not None) -> list[Node]:
     """All nodes under the roots, sources first, in an order that depends on the structure alone. Iterative."""
-    order: list[Node] = []
-    done: set[Node] = set()
+    order: dict[Node, None] = {}
     for root in roots:
-        stack: list[tuple[Node, bool]] = [(root, False)]
+        stack: list[Node | None] = [root]
         while stack:
-            node, expanded = stack.pop()
-            if node in done:
-                continue
-            if expanded or not node.srcs or is_leaf(node):
-                done.add(node)
-                order.append(node)
-                continue
-            stack.append((node, True))
-            for src in reversed(node.srcs):
-                if src not in done:
-                    stack.append((src, False))
-    return order
+            node = stack.pop()
+            if node is None:        # what the node below it reads is done
+                order[stack.pop()] = None
+            elif node not in order:
+                srcs = node.srcs
+                if not srcs or is_leaf(node):
+                    order[node] = None
+                else:
+                    stack.append(node)
+                    stack.append(None)
+                    stack += srcs[::-1]
+    return list(order)
 
 
 def rebuild(node: Node, srcs: Sequence[Node]) -> Node:

@@ -6,6 +6,7 @@ is hoisted out of the inner loop. The decision is one function, `worth_storing`.
 """
 from __future__ import annotations
 
+import functools
 from math import prod
 
 from graphc.ir.node import Node
@@ -34,16 +35,22 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
     cost: dict[Node, float] = {}
     positions: set[Node] = set()        # integers from counters alone: loops have such arithmetic anyhow
     for node in order:
-        if _is_position(node) and positions.issuperset(node.srcs):
+        op, srcs = node.op, node.srcs
+        if op.kind == SOURCE or is_anchor(node):    # an anchor's result lies there
+            cost[node] = 0.0
+            if _is_position(node):
+                positions.add(node)
+        elif positions and _is_position(node) and positions.issuperset(srcs):
             positions.add(node)
-        if node in positions or node.op.kind == SOURCE or is_anchor(node):  # an anchor's result lies there
             cost[node] = 0.0
         else:
-            below = sum(0.0 if s in stored else cost[s] for s in dict.fromkeys(node.srcs))
-            times = node.srcs[0].shape[node.attrs[0]] if node.op.kind == REDUCE else 1
-            own = PART_COST * (len(node.srcs) - 1) if node.op is CONCAT else 0 if node.op.kind == MOVEMENT \
-                else node.op.cost
-            cost[node] = min(times * (below + own), 1e9)
+            below = 0 if op.kind == MOVEMENT else op.cost
+            if op is CONCAT:
+                below = PART_COST * (len(srcs) - 1)
+            for src in srcs if len(srcs) == 1 else dict.fromkeys(srcs):
+                if src not in stored:
+                    below += cost[src]
+            cost[node] = min(below * (srcs[0].shape[node.attrs[0]] if op.kind == REDUCE else 1.0), 1e9)
     return cost
 
 
@@ -64,6 +71,8 @@ def is_anchor(node: Node) -> bool:
 
     Short reductions can: whether they should, `short_reduction_inlined` says.
     """
+    if node.op.kind == ELEMENTWISE:
+        return False
     if node.op.kind == REDUCE:
         return not is_short(node)
     if node.op.kind == SCATTER and not node.srcs[-1].size:
@@ -136,7 +145,8 @@ class Readings:
         return self._shared.get(node, 0.0) + self._moved.get(node, 0.0)
 
     def _share(self, node: Node, count: float) -> None:
-        self._shared[node] = max(self._shared.get(node, 0.0), count)
+        if count > self._shared.get(node, 0.0):
+            self._shared[node] = count
 
     def _move(self, node: Node, count: float) -> None:
         self._moved[node] = self._moved.get(node, 0.0) + count
@@ -147,8 +157,9 @@ class Copies(Readings):
 
     def read_by(self, node: Node, count: float) -> None:
         """The node stands at `count` places."""
+        note = self._share if node.op.kind in (ELEMENTWISE, REDUCE) or node.op is EXPAND else self._move
         for src in node.srcs:
-            (self._share if node.op.kind in (ELEMENTWISE, REDUCE) or node.op is EXPAND else self._move)(src, count)
+            note(src, count)
 
 
 class Evaluations(Readings):
@@ -159,7 +170,7 @@ class Evaluations(Readings):
         kind = node.op.kind
         if kind == ELEMENTWISE or node.op is EXPAND:
             for src in node.srcs:
-                self._share(src, count / _hoisted(src.shape, node.shape))
+                self._share(src, count if src.shape == node.shape else count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
         elif "blocks" in node.op.traits:
@@ -195,6 +206,7 @@ def _blocks(node: Node) -> float:
     return max(1.0, node.shape[-2] / QUERIES / 16)
 
 
+@functools.lru_cache(maxsize=4096)      # a graph has few shapes
 def _hoisted(src: tuple[int, ...], shape: tuple[int, ...]) -> int:
     """How many evaluations of the reader share one of the source because it is constant along the last axes."""
     shared = 1

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from math import prod
 
-from msgspec import Struct
-
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    BUFFER, CONST, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
+    BUFFER, CONST, DOT, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
     RESHAPE, SCATTER, SOURCE, UPDATE, WEIGHTED, WINDOW,
 )
 from graphc.ir.schedule import Group, Schedule
@@ -29,7 +27,7 @@ from graphc.passes.evaluate import (
     UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, never_stored, short_reduction_inlined,
     worth_storing,
 )
-from graphc.passes.structure import structure
+from graphc.passes.units import Unit, Units
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
@@ -42,58 +40,44 @@ SHARE_SCALAR = 400          # of a scalar: what a launch costs, for it would be 
 MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
 
 
-class Unit(Struct, eq=False):
-    """An anchor, or an expression that is stored."""
-
-    node: Node
-    anchor: bool
-    reads: dict[Node, track.Dims | None]    # what lies in memory or is an anchor, with the axes that carry its own
-    elements: int                           # size of its iteration space
-    prologue: list[Node]                    # scalars that its kernel folds from partial results
-    inside: list[Node]                      # expressions that it evaluates,
-    picked: set[Node]                       # of these, those of which a gather picks some elements
-    _structure: tuple | None = None
-
-    @property
-    def structure(self) -> tuple:
-        """Equal for units that do the same to other arrays."""
-        if self._structure is None:
-            self._structure = structure([self.node], {*self.reads, *self.prologue} - {self.node})
-        return self._structure
-
-
 def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) -> Schedule:
     order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
-    stored, anchors = _decide(order, roots)
+    users: dict[Node, list[Node]] = {}
+    for node in order:
+        for src in node.srcs:
+            users.setdefault(src, []).append(node)
+    stored, anchors = _decide(order, roots, users)
     stored |= _cut_tangled(order, stored, anchors)
     stored |= _cut_large(order, stored, anchors, target.buffers)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     stored -= never_stored(order) - set(roots)
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
+    shared = {n for n, readers in users.items() if len(readers) > 1}
     units: dict[Node, Unit] = {}
     for _ in range(MAX_ROUNDS):
-        builder = _place_all(order, stored, anchors, folded, units, target)
-        shared = builder.worth_sharing(inlined_costs(order, stored)) - stored
-        if not shared or disabled:
+        memory = {*stored, *anchors, *[n for n in order if n.op is BUFFER or n.op.kind == OTHER]}
+        builder = _place_all(order, anchors, memory, folded, Units(memory, folded, shared), units, target)
+        more = set() if disabled else builder.worth_sharing(order, stored) - stored
+        if not more:
             break
-        stored |= shared
-        units = {node: unit for node, unit in units.items() if shared.isdisjoint(unit.inside)}
+        stored |= more
+        units = {node: unit for node, unit in units.items() if more.isdisjoint(unit.inside)}
     return builder.finish(roots, stored)
 
 
-def _place_all(order: list[Node], stored: set[Node], anchors: set[Node], folded: set[Node],
+def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded: set[Node], make: Units,
                units: dict[Node, Unit], target: Target) -> _Builder:
     """`units`: those that are known from the round before; the others are added."""
-    builder = _Builder(anchors, target)
+    builder = _Builder(target)
     for node in order:
-        if node in folded:
-            continue
-        if node.op.kind == OTHER:
+        if node not in memory:
+            make.note(node)
+        elif node.op.kind == OTHER:
             builder.home[node] = builder.home[node.srcs[0]]
-        elif node in anchors or node in stored:
+        elif node.op is not BUFFER and node not in folded:
             if node not in units:
-                units[node] = _unit(node, node in anchors, stored, anchors, folded)
+                units[node] = make.of(node, node in anchors)
             builder.place(units[node])
     return builder
 
@@ -105,38 +89,45 @@ def _folds_anywhere(node: Node) -> bool:
 
 # ---------------------------------------------------------------------------------------------- what lies in memory
 
-def _decide(order: list[Node], roots: tuple[Node, ...]) -> tuple[set[Node], set[Node]]:
+def _decide(order: list[Node], roots: tuple[Node, ...], users: dict[Node, list[Node]]) -> tuple[set[Node], set[Node]]:
     """What is stored, and the anchors. The cost of recomputing ends at what is stored, hence the second round."""
-    users: dict[Node, list[Node]] = {}
-    for node in order:
-        for src in node.srcs:
-            users.setdefault(src, []).append(node)
-    stored, anchors = _decide_once(order, roots, users, inlined_costs(order, set()))
-    return _decide_once(order, roots, users, inlined_costs(order, stored | anchors))
+    stored, anchors, costly = _decide_once(order, roots, users, inlined_costs(order, set()))
+    if costly:
+        stored, anchors, _ = _decide_once(order, roots, users, inlined_costs(order, stored | anchors))
+    return stored, anchors
 
 
-def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node]]:
+def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node], bool]:
+    """What is stored, the anchors, and whether that follows from a cost, which a lower one might not ask for."""
     stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
+    costly = False
     counts, copies = Evaluations(), Copies()
     for node in reversed(order):
-        if node.op in (BUFFER, PARAM, CONST) or node.op.kind == OTHER:
+        kind = node.op.kind
+        if node.op in (BUFFER, PARAM, CONST) or kind == OTHER:
             continue
-        evaluations = max(counts.of(node), node.size if node in stored else 0)
+        evaluations, places, size = counts.of(node), copies.of(node), node.size
+        if node in stored:
+            evaluations = max(evaluations, size)
         if is_anchor(node):
             anchors.add(node)
         elif is_short(node) and (cost[node] > MAX_UNROLLED_COST
                                  or not short_reduction_inlined(node, evaluations, users.get(node, []))):
+            costly |= cost[node] > MAX_UNROLLED_COST
             written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
             (stored if written_out else anchors).add(node)
-        elif node not in stored and (_must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ()))
-                                     or worth_storing(evaluations, node.size, cost[node], copies.of(node))):
-            stored.add(node)
+        elif node not in stored:
+            if _must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ())):
+                stored.add(node)
+            elif worth_storing(evaluations, size, cost[node], places):
+                stored.add(node)
+                costly = True
         if node in anchors or node in stored:
-            evaluations = node.size if node.op.kind != LIBRARY else 1
+            evaluations, places = size if kind != LIBRARY else 1, 1
         counts.read_by(node, evaluations)
-        copies.read_by(node, 1 if node in anchors or node in stored else min(copies.of(node), 1e9))
-    return stored - anchors, anchors
+        copies.read_by(node, min(places, 1e9))
+    return stored - anchors, anchors, costly
 
 
 def _of_windows(node: Node) -> bool:
@@ -172,38 +163,37 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: i
 
     Walks the expressions in order and closes a segment when it is full: what crosses the border is stored.
     """
-    position = {n: k for k, n in enumerate(order)}
-    last_use = dict(position)
-    for node in order:
-        for src in node.srcs:
-            last_use[src] = max(last_use[src], position[node])
     cut: set[Node] = set()
     if len(order) <= most:
         return cut
-    segment: dict[Node, tuple[int, frozenset | set]] = {}   # expression -> statements and memory under it (bounds)
+    # expression -> bounds of the statements and the memory under it, and which expression of all is the first of these
+    segment: dict[Node, tuple[int, set[Node], int]] = {}
+    position = 0
     for node in order:
         if node.op.kind == SOURCE or node in anchors:
             continue
-        statements, memory = 1, set()
+        position += 1
+        statements, memory, first = 1, set(), position
         for src in dict.fromkeys(node.srcs):
             if src.op is BUFFER or src in stored or src in anchors or src in cut:
                 memory.add(src)
             elif src in segment:
-                count, below = segment[src]
+                count, below, start = segment[src]
                 statements += count
                 memory |= below
-        if statements > MAX_STATEMENTS:     # shared expressions were counted once for each path: count exactly
-            statements = _distinct(node, segment)
+                first = min(first, start)
+        statements = min(statements, position - first + 1)    # shared ones were counted once for each path
+        if statements > MAX_STATEMENTS:
+            statements = _distinct(node, segment, cut)
         if len(memory) > most or statements > MAX_STATEMENTS:
             for src in node.srcs:
                 if src in segment and src.op.kind != SOURCE:
                     cut.add(src)
-            statements, memory = 1, {s for s in node.srcs if s.op.kind != SOURCE}
+            statements, memory, first = 1, {s for s in node.srcs if s.op.kind != SOURCE}, position
         if node in stored:
             cut.discard(node)
-        segment[node] = (statements, memory)
-        if node in stored:
-            del segment[node]
+        else:
+            segment[node] = (statements, memory, first)
     return cut
 
 
@@ -227,12 +217,12 @@ def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> se
     return cut
 
 
-def _distinct(node: Node, segment: dict) -> int:
-    """The number of distinct expressions under a node in its segment; stops past the limit."""
+def _distinct(node: Node, segment: dict, cut: set[Node]) -> int:
+    """The number of distinct expressions under a node in its segment, down to what is cut; stops past the limit."""
     seen, found = {node}, [node]
     for n in found:
         for src in n.srcs:
-            if src in segment and src not in seen:
+            if src in segment and src not in seen and src not in cut:
                 seen.add(src)
                 found.append(src)
         if len(found) > MAX_STATEMENTS:
@@ -240,64 +230,27 @@ def _distinct(node: Node, segment: dict) -> int:
     return len(found)
 
 
-# ------------------------------------------------------------------------------------------------------------- units
-
-def _unit(node: Node, anchor: bool, stored: set[Node], anchors: set[Node], folded: set[Node]) -> Unit:
-    """The unit of a node, with everything it reads from memory or from anchors, through views and expressions."""
-    if anchor:
-        start = track.anchor_sources(node)
-        elements = node.srcs[0].size if node.op.kind == REDUCE else node.size if node.op.kind != LIBRARY else 0
-    else:
-        start = track.sources(node, track.identity(node.shape))
-        elements = node.size
-    reads: dict[Node, track.Dims | None] = {}
-    prologue: dict[Node, None] = {}
-    inside: dict[Node, None] = {}
-    whole: set[Node] = set()
-    seen: set[tuple[Node, track.Dims, bool]] = set()
-    stack = [(src, dims, False) for src, dims in start]
-    while stack:
-        item = stack.pop()
-        src, dims, picked = item
-        if item in seen or src.op in (CONST, PARAM):
-            continue
-        seen.add(item)
-        if src in folded:
-            prologue[src] = None
-            reads[src.srcs[0]] = None
-        elif src.op is BUFFER or src in stored or src in anchors or src.op.kind == OTHER:
-            reads[src] = dims if reads.get(src, dims) == dims else None     # None: read in more than one way
-        else:
-            inside[src] = None
-            if not picked:
-                whole.add(src)
-            table = src.srcs[0] if src.op.kind == GATHER and src.size < src.srcs[0].size else None
-            for below, into in track.sources(src, dims):
-                stack.append((below, into, picked or below is table))
-    return Unit(node, anchor, reads, elements, list(prologue), list(inside), inside.keys() - whole)
-
-
 class _Builder:
     """Places units into groups, in topological order."""
 
-    def __init__(self, anchors: set[Node], target: Target):
+    def __init__(self, target: Target):
         self.target = target
         self.groups: list[Group] = []
         self.home: dict[Node, Group] = {}
         self.notes: list[str] = []
-        self.anchors = anchors
         self._by_shape: dict[tuple, list[Group]] = {}   # where independent units of one shape meet
         self._elements: dict[Group, int] = {}
-        self._operations: dict[Group, set[Node]] = {}   # what each kernel computes
-        self._evaluated: dict[Node, set[Group]] = {}    # expression -> the kernels that evaluate it
+        self._operations: dict[Group, set[Node]] = {}   # what each kernel computes,
+        self._evaluated: dict[Group, set[Node]] = {}    # and the expressions among it that all its elements need
         self._units: dict[Group, list[Unit]] = {}
 
     def place(self, unit: Unit) -> None:
-        level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
+        sources = list(dict.fromkeys(self.home[n] for n in unit.reads if n in self.home))
+        level = 1 + max((group.level for group in sources), default=0)
         kind = _kind(unit, self.target)
         group = None
         if kind in ("map", "row", "column"):    # a contraction begins a group, which maps may join
-            group = self._join_producer(unit, kind) or self._join_neighbour(unit, kind, level)
+            group = self._join_producer(unit, kind, sources) or self._join_neighbour(unit, kind, level)
         if group is None:
             group = self._new(unit, kind, level)
         self._add(unit, group)
@@ -317,12 +270,15 @@ class _Builder:
         group.reads.update(n for n in unit.reads if self.home.get(n) is not group)
         self._elements[group] = max(self._elements.get(group, 0), unit.elements)
         self.home[unit.node] = group
-        for node in unit.inside if "blocks" not in unit.node.op.traits else ():
-            if node in unit.picked:
-                continue
-            self._evaluated.setdefault(node, set()).add(group)
+        if "blocks" not in unit.node.op.traits:
+            self._evaluated.setdefault(group, set()).update(unit.inside.keys() - unit.picked)
         self._operations.setdefault(group, set()).update(unit.inside, (unit.node,))
         self._units.setdefault(group, []).append(unit)
+
+    def _too_many(self, unit: Unit, group: Group) -> bool:
+        """Whether the kernel would have more buffers than the target allows."""
+        free = self.target.buffers - len(group.reads) - len(group.outputs)
+        return len(unit.reads) > free and len(unit.reads.keys() - group.reads) > free
 
     def _too_long(self, unit: Unit, group: Group) -> bool:
         """Whether the kernel would have more operations than a compiler likes."""
@@ -331,36 +287,40 @@ class _Builder:
             return False
         return len(own) + sum(node not in own for node in unit.inside) >= MAX_STATEMENTS
 
-    def worth_sharing(self, cost: dict[Node, float]) -> set[Node]:
+    def worth_sharing(self, order: list[Node], stored: set[Node]) -> set[Node]:
         """Expressions that several kernels evaluate although storing them once would be cheaper: of those the
         outermost, which no other shared expression reads for all of the same kernels."""
-        wanted: dict[Node, None] = {}
+        kernels: dict[Node, set[Group]] = {}        # that evaluate an expression
+        for group, nodes in self._evaluated.items():
+            for node in nodes:
+                kernels.setdefault(node, set()).add(group)
+        several = [n for n in reversed(order) if len(kernels.get(n, ())) > 1 and n.op.kind in (ELEMENTWISE, REDUCE)]
+        cost = inlined_costs(order, stored) if several else {}
+        wanted = [n for n in several
+                  if cost[n] > (SHARE_COST / (len(kernels[n]) - 1) if n.size > 1 else SHARE_SCALAR)]
         covered: set[Node] = set()
-        for node in reversed(list(self._evaluated)):
-            kernels = self._evaluated[node]
-            enough = SHARE_COST / (len(kernels) - 1) if node.size > 1 and len(kernels) > 1 else SHARE_SCALAR
-            if node.op.kind in (ELEMENTWISE, REDUCE) and len(kernels) > 1 and node not in covered \
-                    and cost[node] > enough:
-                wanted[node] = None
         for node in wanted:
             stack = list(node.srcs)
             while stack:
                 src = stack.pop()
-                if src not in covered and self._evaluated.get(src, set()) <= self._evaluated[node]:
+                if src not in covered and kernels.get(src, set()) <= kernels[node]:
                     covered.add(src)
                     stack.extend(src.srcs)
         return set(wanted) - covered
 
-    def _join_producer(self, unit: Unit, kind: str) -> Group | None:
+    def _join_producer(self, unit: Unit, kind: str, sources: list[Group]) -> Group | None:
         """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""
-        candidates = dict.fromkeys(self.home[n] for n in unit.reads if n in self.home)
-        for group in sorted(candidates, key=lambda g: (-g.level, -self._elements[g])):
+        candidates = sorted(sources, key=lambda g: (-g.level, -self._elements[g]))
+        last = [group.level for group in candidates[:2]]
+        for group in candidates:
             before = group.kind, group.parallel, group.coordinates
             if group.kind == "map" and kind == "row":
                 self._as_rows(unit, group)
             if group.kind not in ("row", "column", "contract") and group.kind != kind:
                 continue
-            reason = self._refusal(unit, kind, group)
+            reason = "it depends on work that has to come after that kernel"
+            if group is candidates[0] and last[0] not in last[1:]:
+                reason = self._refusal(unit, kind, group)
             if reason is None:
                 return group
             if group.kind != before[0]:     # rows that nothing sums: a map has the better loops
@@ -373,11 +333,7 @@ class _Builder:
         """Why the unit can't join the group; None, with the unit's coordinates noted, if it can."""
         if kind != "map" and kind != group.kind:
             return "one reduces along rows, the other across them, or it is a contraction"
-        for node in unit.reads:
-            other = self.home.get(node)
-            if other is not None and other is not group and other.level >= group.level:
-                return "it depends on work that has to come after that kernel"
-        if len(group.reads | set(unit.reads)) + len(group.outputs) > self.target.buffers:
+        if self._too_many(unit, group):
             return "too many buffers for one kernel"
         if self._too_long(unit, group):
             return "too many operations for one kernel"
@@ -448,13 +404,9 @@ class _Builder:
         """Independent work of one shape shares a kernel: several outputs, several statistics of one array."""
         coordinates = tuple(k for k, n in enumerate(unit.node.shape) if n != 1)
         parallel = tuple(unit.node.shape[k] for k in coordinates)
-        near = reversed(self._by_shape.get((kind, parallel), [])[-8:])
+        near = [group for group in reversed(self._by_shape.get((kind, parallel), [])[-8:]) if group.level >= level]
         for group in sorted(near, key=lambda group: not self._share(unit, group)):
-            if self._is_twin(unit, group):
-                continue
-            if group.level < level or len(group.reads | set(unit.reads)) + len(group.outputs) > self.target.buffers:
-                continue
-            if any(n in self.home and self.home[n].level >= group.level for n in unit.reads):
+            if self._is_twin(unit, group) or self._too_many(unit, group):
                 continue
             if self._too_long(unit, group) or (kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS):
                 continue

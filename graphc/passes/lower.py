@@ -293,6 +293,8 @@ class _Lowering:
 
     def _depth(self, *exprs: Node) -> int:
         """One more than the deepest accumulation that the expressions read."""
+        if not self.depths:
+            return 0
         deepest, seen, stack = -1, set(), list(exprs)
         while stack:
             expr = stack.pop()

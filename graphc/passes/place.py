@@ -29,6 +29,7 @@ class _Scope(Struct, eq=False):
     values: dict[str, int]                  # name of an accumulation -> depth in which it varies
     body: list = field(default_factory=list)
     named: dict[Node, Node] = field(default_factory=dict)
+    done: dict[Node, tuple[Node, int]] = field(default_factory=dict)    # -> (rewritten, depth in which it varies)
 
 
 def place(body: tuple, renumber: dict[int, int], tile: Axis | None, arrays: Iterable[str] = ()) -> tuple:
@@ -58,6 +59,7 @@ class _Placer:
                 scope.body.append(replace(s, body=tuple(inner.body)))
                 for name in inner.values:       # finished: fixed from here on, but an array over the tile
                     scope.values[name] = -1 if self.tile is not None else scope.depth
+                scope.done.clear()
             elif type(s) is If:
                 test = self._expr(s.test, scopes)
                 scope.body.append(If(test, self._branch(s.body, scopes), self._branch(s.otherwise, scopes)))
@@ -89,7 +91,7 @@ class _Placer:
 
     def _expr(self, root: Node, scopes: list[_Scope]) -> Node:
         """The expression with everything that deserves a name replaced by that name. Iterative."""
-        done: dict[Node, tuple[Node, int]] = {}     # expression -> (rewritten, depth in which it varies)
+        done = scopes[-1].done
         stack = [root]
         while stack:
             expr = stack[-1]
