@@ -81,8 +81,12 @@ def gemm(model, s: Template) -> dict:
         columns = min(width, (model.kernel.panel or near // 2) // (CHUNK * size) // panel * panel)
     _need(model, register, "vectors", "fma", "keep", "tile")
     nests = {operand.name: _panels(model, s, operand, columns) for operand in s.operands}
-    turns = ["turnrows" if name == "a" else "turn" for name, nest in nests.items() if nest["turn"]]
-    _need(model, register, *(["square", *turns] if turns else ()))
+    for name, nest in nests.items():
+        if nest["turn"]:
+            _need(model, register, "square", f"turn{name}")
+        elif nest["direct"]:
+            _need(model, register, f"copy{name}")
+    squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
@@ -96,7 +100,7 @@ def gemm(model, s: Template) -> dict:
             "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
-            "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if turns else None, **nests,
+            "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
             "epilogue": _epilogue(model, s)}
 
 
@@ -120,26 +124,28 @@ def part(model, span: Span) -> dict:
 
 def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
     """Fill panels of a along m, or of b along n, `columns` of which are packed at a time. Where memory is contiguous
-    along k, squares are turned. `direct`: what is loaded as it lies in memory need not be copied for that."""
+    along k, it is turned, squares of it if it is computed. `direct`: where it lies if it is not."""
     outer, start, stop, width = ("m", "m_from", "m_to", "GC_ROWS") if operand.name == "a" else (
         "n", "n_left", "n_right", "GC_PANEL")
     walked = s.walked(operand)
     turn = innermost(operand.body).axis in walked["k"].axes
     shared = windows(s, operand) if operand.name == "b" else None
     if shared:
-        return {"turn": False, "windows": slab(model, s, operand, shared, columns, lambda elements: model.spell.arg(
-            model.take_scratch(elements * s.dtype.itemsize)))}
+        found = slab(model, s, operand, shared, columns,
+                     lambda elements: model.spell.arg(model.take_scratch(elements * s.dtype.itemsize)))
+        return {"turn": False, "direct": None, "windows": found}
+    direct = _direct(model, s, operand, "k_from", start)
     if turn:
         nest = _squares(model, s, operand, outer, "k")
-    else:
+    elif not direct:
         nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
         if operand.name == "b":
             nest.copy(s, operand, "place", lambda at: (f"b_panels + ({at['k']} - k_from) * GC_PANEL", start))
         nest.target = lambda at: (f"{operand.name}_panels[({outer}_panel - {start}) * {CHUNK + 1} "
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
-            "row": None, "windows": None, "body": nest.statements(operand.body),
-            "direct": _direct(model, s, operand, f"{outer}_part") if turn else None}
+            "row": None, "windows": None, "body": None if direct else nest.statements(operand.body),
+            "direct": direct}
 
 
 def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
@@ -155,7 +161,7 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
         nest = Nest(model, s, {"m": ("m_from", "m_to"), "k": ("k_from", "k_to")}, operand)
         nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     start = "n_first" if outer == "n" and not turn else f"{outer}_part"
-    direct = _direct(model, s, operand, start) if turn or outer == "n" else None
+    direct = _direct(model, s, operand, "k_part", start) if turn or outer == "n" else None
     return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
             "windows": None, "direct": direct,
             "body": None if direct and turn and outer == "n" else nest.statements(operand.body)}
@@ -193,8 +199,8 @@ def _tail(span: Span) -> tuple[Axis, ...]:
     return tail if len(tail) > 1 and CHUNK % size == 0 and span.size % size == 0 else span.axes[-1:]
 
 
-def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
-    """Where a square (or a few rows) begins in memory and how far apart its rows lie, if the operand is one load."""
+def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> dict | None:
+    """Where the element at two positions lies in memory and how far apart rows lie, if the operand is one load."""
     (store,) = innermost(operand.body).body[-1:]
     value = store.value
     if value.op is not LOAD or value.srcs or data_exprs(value.attrs[1]):
@@ -209,7 +215,7 @@ def _direct(model, s: Template, operand: Operand, start: str) -> dict | None:
     if index.coefficient(inner) != 1 or any(type(atom) is not Axis for atom, _ in index.terms):
         return None
     stride = index.coefficient(across)
-    for axis, name in ((k.axes[0], "k_part"), (outer.axes[0], start)):
+    for axis, name in ((k.axes[0], k_start), (outer.axes[0], start)):
         index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)),
                                      index.coefficient(axis)))
     return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",

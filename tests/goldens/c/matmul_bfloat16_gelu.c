@@ -34,12 +34,40 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
-    const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
+static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_vector *restrict b,
+    int64_t count, float *restrict sums, int64_t stride, int more)
 {
     gc_vector c[GC_ROWS][2];
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < GC_ROWS; r++) {
+        c[r][0] = c[r][1] = (gc_vector){0};
+        __builtin_prefetch(sums + r * stride);
+    }
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < count; k++) {
+        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+        GC_KEEP(b0);
+        GC_KEEP(b1);
+#pragma GCC unroll 12
+        for (int r = 0; r < GC_ROWS; r++) {
+            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
+            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
+        }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < GC_ROWS; r++)
+        for (int v = 0; v < 2; v++) {
+            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+}
+static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_vector *restrict b,
+    int64_t count, float *restrict sums, int64_t stride, int more)
+{
+    gc_vector c[GC_ROWS / 2][2];
+#pragma GCC unroll 12
+    for (int r = 0; r < GC_ROWS / 2; r++) {
         c[r][0] = c[r][1] = (gc_vector){0};
         __builtin_prefetch(sums + r * stride);
     }
@@ -49,35 +77,31 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         GC_KEEP(b0);
         GC_KEEP(b1);
 #pragma GCC unroll 12
-        for (int r = 0; r < rows; r++) {
+        for (int r = 0; r < GC_ROWS / 2; r++) {
             const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
             c[r][0] = gc_fma_vector(x, b0, c[r][0]);
             c[r][1] = gc_fma_vector(x, b1, c[r][1]);
         }
     }
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < GC_ROWS / 2; r++)
         for (int v = 0; v < 2; v++) {
             gc_vector *to = (gc_vector *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
 }
 
-/* some panels of b, each of which meets all rows of a */
+/* some panels of b, each of which meets all rows of a; the sums have room for whole panels of rows */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
     const float *restrict b, float *restrict sums, int64_t stride, int more)
 {
     for (int64_t n = 0; n < columns; n += GC_PANEL) {
         const gc_vector *panel = (const gc_vector *)(b + n * 513);
-        for (int64_t m = 0, step; m < rows; m += step) {
-            const float *from = a + m / GC_ROWS * GC_ROWS * 513 + m % GC_ROWS;
+        for (int64_t m = 0; m < rows; m += GC_ROWS) {
+            const float *from = a + m * 513;
             float *to = sums + m * stride + n;
-            step = rows - m;
-            step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
-            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to, stride, more);
-            else if (step == 4) gc_tile(4, from, panel, count, to, stride, more);
-            else if (step == 2) gc_tile(2, from, panel, count, to, stride, more);
-            else gc_tile(1, from, panel, count, to, stride, more);
+            if (rows - m > GC_ROWS / 2) gc_tile(from, panel, count, to, stride, more);
+            else gc_half(from, panel, count, to, stride, more);
         }
     }
 }
@@ -196,24 +220,30 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
     }
 #endif
 }
-static __attribute__((noinline)) void gc_turn_rows(const float *restrict in, int64_t in_stride, int64_t rows,
-    int64_t columns, float *restrict out)
+static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out)
 {
-    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first row of the last vectors */
-    for (int64_t i = 0; i < rows; i += GC_ROWS) {
-        int64_t row[GC_ROWS];       /* where they begin; the last one again where there are fewer */
-        for (int r = 0; r < GC_ROWS; r++) row[r] = MIN(i + r, rows - 1) * in_stride;
-        for (int64_t j = 0; j < columns; j += GC_LANES)
-            for (int64_t some = 0; some < GC_ROWS; some += GC_LANES) {
-                const int64_t first = MIN(some, last);
+    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first element of the last vectors */
+    const int64_t whole = count / GC_LANES * GC_LANES;
+    for (int64_t i = 0; i < some; i += GC_ROWS) {
+        const float *row[GC_ROWS];
+        float *to = out + i * 513;
+        for (int r = 0; r < GC_ROWS; r++) row[r] = in + MIN(i + r, some - 1) * in_stride;
+        for (int64_t j = 0; j < whole; j += GC_LANES)
+            for (int64_t part = 0; part < GC_ROWS; part += GC_LANES) {
+                const int64_t first = MIN(part, last);
                 gc_vector x[GC_LANES];
 #pragma GCC unroll 16
                 for (int r = 0; r < GC_LANES; r++)
-                    x[r] = *(const gc_loose *)(in + row[MIN(first + r, GC_ROWS - 1)] + j);
+                    x[r] = *(const gc_loose *)(row[MIN(first + r, GC_ROWS - 1)] + j);
                 gc_square(x, GC_LANES);
-                float *to = out + i * 513 + j * GC_ROWS + first;
 #pragma GCC unroll 16
-                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + r * GC_ROWS) = x[r];
+                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + (j + r) * GC_ROWS + first) = x[r];
+            }
+        for (int64_t j = whole; j < count; j++)
+            for (int r = 0; r < GC_ROWS; r++) {
+                to[j * GC_ROWS + r] = row[r][j];
+                __asm__("" ::: "memory");   /* so few turns are no vector loop */
             }
     }
 }
@@ -259,7 +289,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_fbe33e24(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_5a49e65a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -345,8 +375,6 @@ int64_t contract_dot_cast_fbe33e24(void *const *buf, const int64_t *arg, int64_t
                                     for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
                                         const int64_t m_end = MIN(m_part + 60, m_to);
                                         const int64_t k_end = MIN(k_part + 64, k_to);
-                                        const float *square = turned;
-                                        int64_t along = 64;
                                         for (int64_t m = m_part; m < m_end; m++) {
                                             for (int64_t k = k_part; k < k_end; k++) {
                                                 turned[(m - m_part) * 64 + k - k_part] = (float)gc_load_bfloat16(x0[k + m * a2]);
@@ -355,8 +383,8 @@ int64_t contract_dot_cast_fbe33e24(void *const *buf, const int64_t *arg, int64_t
 
                                         }
 
-                                        gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
-                                                     a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
+                                        gc_turn_a(turned, 64, m_end - m_part, k_end - k_part,
+                                                  a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
                                     }
                             }
                             for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {

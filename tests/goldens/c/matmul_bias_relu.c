@@ -34,12 +34,40 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-static inline __attribute__((always_inline)) void gc_tile(const int rows, const float *restrict a,
-    const gc_vector *restrict b, int64_t count, float *restrict sums, int64_t stride, int more)
+static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_vector *restrict b,
+    int64_t count, float *restrict sums, int64_t stride, int more)
 {
     gc_vector c[GC_ROWS][2];
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < GC_ROWS; r++) {
+        c[r][0] = c[r][1] = (gc_vector){0};
+        __builtin_prefetch(sums + r * stride);
+    }
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < count; k++) {
+        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
+        GC_KEEP(b0);
+        GC_KEEP(b1);
+#pragma GCC unroll 12
+        for (int r = 0; r < GC_ROWS; r++) {
+            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
+            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
+        }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < GC_ROWS; r++)
+        for (int v = 0; v < 2; v++) {
+            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+}
+static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_vector *restrict b,
+    int64_t count, float *restrict sums, int64_t stride, int more)
+{
+    gc_vector c[GC_ROWS / 2][2];
+#pragma GCC unroll 12
+    for (int r = 0; r < GC_ROWS / 2; r++) {
         c[r][0] = c[r][1] = (gc_vector){0};
         __builtin_prefetch(sums + r * stride);
     }
@@ -49,35 +77,31 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         GC_KEEP(b0);
         GC_KEEP(b1);
 #pragma GCC unroll 12
-        for (int r = 0; r < rows; r++) {
+        for (int r = 0; r < GC_ROWS / 2; r++) {
             const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
             c[r][0] = gc_fma_vector(x, b0, c[r][0]);
             c[r][1] = gc_fma_vector(x, b1, c[r][1]);
         }
     }
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < GC_ROWS / 2; r++)
         for (int v = 0; v < 2; v++) {
             gc_vector *to = (gc_vector *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
 }
 
-/* some panels of b, each of which meets all rows of a */
+/* some panels of b, each of which meets all rows of a; the sums have room for whole panels of rows */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
     const float *restrict b, float *restrict sums, int64_t stride, int more)
 {
     for (int64_t n = 0; n < columns; n += GC_PANEL) {
         const gc_vector *panel = (const gc_vector *)(b + n * 513);
-        for (int64_t m = 0, step; m < rows; m += step) {
-            const float *from = a + m / GC_ROWS * GC_ROWS * 513 + m % GC_ROWS;
+        for (int64_t m = 0; m < rows; m += GC_ROWS) {
+            const float *from = a + m * 513;
             float *to = sums + m * stride + n;
-            step = rows - m;
-            step = step >= GC_ROWS ? GC_ROWS : step >= 4 ? 4 : step >= 2 ? 2 : 1;
-            if (step == GC_ROWS) gc_tile(GC_ROWS, from, panel, count, to, stride, more);
-            else if (step == 4) gc_tile(4, from, panel, count, to, stride, more);
-            else if (step == 2) gc_tile(2, from, panel, count, to, stride, more);
-            else gc_tile(1, from, panel, count, to, stride, more);
+            if (rows - m > GC_ROWS / 2) gc_tile(from, panel, count, to, stride, more);
+            else gc_half(from, panel, count, to, stride, more);
         }
     }
 }
@@ -178,26 +202,53 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
     }
 #endif
 }
-static __attribute__((noinline)) void gc_turn_rows(const float *restrict in, int64_t in_stride, int64_t rows,
-    int64_t columns, float *restrict out)
+static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out)
 {
-    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first row of the last vectors */
-    for (int64_t i = 0; i < rows; i += GC_ROWS) {
-        int64_t row[GC_ROWS];       /* where they begin; the last one again where there are fewer */
-        for (int r = 0; r < GC_ROWS; r++) row[r] = MIN(i + r, rows - 1) * in_stride;
-        for (int64_t j = 0; j < columns; j += GC_LANES)
-            for (int64_t some = 0; some < GC_ROWS; some += GC_LANES) {
-                const int64_t first = MIN(some, last);
+    const int64_t last = MAX(GC_ROWS - GC_LANES, 0);    /* the first element of the last vectors */
+    const int64_t whole = count / GC_LANES * GC_LANES;
+    for (int64_t i = 0; i < some; i += GC_ROWS) {
+        const float *row[GC_ROWS];
+        float *to = out + i * 513;
+        for (int r = 0; r < GC_ROWS; r++) row[r] = in + MIN(i + r, some - 1) * in_stride;
+        for (int64_t j = 0; j < whole; j += GC_LANES)
+            for (int64_t part = 0; part < GC_ROWS; part += GC_LANES) {
+                const int64_t first = MIN(part, last);
                 gc_vector x[GC_LANES];
 #pragma GCC unroll 16
                 for (int r = 0; r < GC_LANES; r++)
-                    x[r] = *(const gc_loose *)(in + row[MIN(first + r, GC_ROWS - 1)] + j);
+                    x[r] = *(const gc_loose *)(row[MIN(first + r, GC_ROWS - 1)] + j);
                 gc_square(x, GC_LANES);
-                float *to = out + i * 513 + j * GC_ROWS + first;
 #pragma GCC unroll 16
-                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + r * GC_ROWS) = x[r];
+                for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + (j + r) * GC_ROWS + first) = x[r];
+            }
+        for (int64_t j = whole; j < count; j++)
+            for (int r = 0; r < GC_ROWS; r++) {
+                to[j * GC_ROWS + r] = row[r][j];
+                __asm__("" ::: "memory");   /* so few turns are no vector loop */
             }
     }
+}
+static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out)
+{
+    const int64_t last = MAX(GC_PANEL - GC_LANES, 0);
+    for (int64_t left = 0; left < some; left += 8 * GC_PANEL)
+        for (int64_t k = 0; k < count; k++)
+            for (int64_t i = left; i < MIN(left + 8 * GC_PANEL, some); i += GC_PANEL) {
+                const float *from = in + k * in_stride + i;
+                float *to = out + i * 513 + k * GC_PANEL;
+                __builtin_prefetch(from + 8 * in_stride);
+                if (some - i >= MAX(GC_PANEL, GC_LANES))
+#pragma GCC unroll 4
+                    for (int64_t part = 0; part < GC_PANEL; part += GC_LANES)
+                        *(gc_loose *)(to + MIN(part, last)) = *(const gc_loose *)(from + MIN(part, last));
+                else
+                    for (int64_t l = 0; l < MIN(GC_PANEL, some - i); l++) {
+                        to[l] = from[l];
+                        __asm__("" ::: "memory");   /* so few turns are neither a vector loop nor worth a call */
+                    }
+            }
 }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
@@ -212,7 +263,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_01d52707(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_f2465716(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -236,87 +287,34 @@ int64_t contract_dot_maximum_01d52707(void *const *buf, const int64_t *arg, int6
     const int64_t a15 = arg[15];
     const int64_t a16 = arg[16];
     const int64_t a17 = arg[17];
-    const int64_t a18 = arg[18];
-    const int64_t a19 = arg[19];
-    const int64_t a20 = arg[20];
     const int64_t stop = MIN(end * 1, a1 * a0);
     for (int64_t at = begin * 1; at < stop; at++) {
         const int64_t mb = at % a0;
         const int64_t nb = at / a0;
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = mb * a15, m_last = MIN(mb * a15 + a15, a14);
-            const int64_t n_first = nb * a17, n_last = MIN(nb * a17 + a17, a16);
+            const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
+            const int64_t n_first = nb * a15, n_last = MIN(nb * a15 + a15, a14);
             float *restrict a_chunks = (float *)((char *)scratch + 0);
-            float *restrict b_panels = (float *)((char *)scratch + a8);
-            float *restrict sums = (float *)((char *)scratch + a18);
-            float *restrict turned = (float *)((char *)scratch + a19);
+            float *restrict b_panels = (float *)((char *)scratch + a6);
+            float *restrict sums = (float *)((char *)scratch + a16);
             /* a strip of columns goes through all of k: all of them, or fewer if packed rows of all chunks are kept */
-            const int64_t several = a13 > 512;
-            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a11);
+            const int64_t several = a11 > 512;
+            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a9);
             const int64_t stride = several ? strip + 16 : 64;
             for (int64_t n_strip = n_first; n_strip < n_last; n_strip += strip) {
-                for (int64_t k_from = 0; k_from < a13; k_from += 512) {
-                    const int64_t k_to = MIN(k_from + 512, a13);
-                    float *restrict a_panels = a_chunks + k_from / 512 * a12;
-                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a10) {
-                        const int64_t n_right = MIN(MIN(n_left + a10, n_strip + strip), n_last);
-                        {
-                            for (int64_t k = k_from; k < k_to; k++) {
-                                for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
-                                    __builtin_prefetch(&x1[k * a6 + n_panel + a7]);
-                                    if (n_right - n_panel >= GC_PANEL)
-                                        #pragma omp simd
-                                        for (int64_t l = 0; l < GC_PANEL; l++) {
-                                            const int64_t n = n_panel + l;
-                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
-
-                                        }
-                                    else if (n_right - n_panel == GC_LANES)
-                                        #pragma omp simd
-                                        for (int64_t l = 0; l < GC_LANES; l++) {
-                                            const int64_t n = n_panel + l;
-                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
-
-                                        }
-                                    else
-                                        for (int64_t l = 0; l < n_right - n_panel; l++) {
-                                            const int64_t n = n_panel + l;
-                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = x1[k * a5 + n];
-
-                                        }
-
-                                }
-
-                            }
-
-                        }
-                        for (int64_t m_from = m_first; m_from < m_last; m_from += a9) {
-                            const int64_t m_to = MIN(m_from + a9, m_last);
-                            if (n_left == n_first || m_last - m_first > a9) {
-                                /* whole squares are turned from where they lie */
-                                for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
-                                    for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
-                                        const int64_t m_end = MIN(m_part + 60, m_to);
-                                        const int64_t k_end = MIN(k_part + 64, k_to);
-                                        const float *square = turned;
-                                        int64_t along = 64;
-                                        if (k_end - k_part == along) {
-                                            square = &x0[k_part + m_part * a3];
-                                            along = a4;
-                                        } else {
-                                            for (int64_t m = m_part; m < m_end; m++) {
-                                                for (int64_t k = k_part; k < k_end; k++) {
-                                                    turned[(m - m_part) * 64 + k - k_part] = x0[k + m * a2];
-
-                                                }
-
-                                            }
-
-                                        }
-                                        gc_turn_rows(square, along, m_end - m_part, k_end - k_part,
-                                                     a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
-                                    }
+                for (int64_t k_from = 0; k_from < a11; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, a11);
+                    float *restrict a_panels = a_chunks + k_from / 512 * a10;
+                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a8) {
+                        const int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                        gc_copy_b(&x1[k_from * a4 + n_left], a5,
+                            n_right - n_left, k_to - k_from, b_panels);
+                        for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
+                            const int64_t m_to = MIN(m_from + a7, m_last);
+                            if (n_left == n_first || m_last - m_first > a7) {
+                                gc_turn_a(&x0[k_from + m_from * a2], a3,
+                                    m_to - m_from, k_to - k_from, a_panels);
                             }
                             for (int64_t n_from = n_left; n_from < n_right; n_from += 64) {
                                 const int64_t n_to = MIN(n_from + 64, n_right);
@@ -324,11 +322,11 @@ int64_t contract_dot_maximum_01d52707(void *const *buf, const int64_t *arg, int6
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
                                 gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
                                          b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
-                                if (k_to < a13) continue;
+                                if (k_to < a11) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep
                                     for (int64_t n = n_from; n < n_to; n++) {
-                                        y0[m * a20 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+                                        y0[m * a17 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
 
                                     }
 
