@@ -14,6 +14,7 @@ import numpy as np
 
 from graphc.ir.dtype import DType
 from graphc.ir.ops import FAST
+from graphc.ir.target import unit_type
 
 # op -> ulps, by the dtype of the result. float16 and bfloat16 are computed in float32 and rounded: 1 ulp.
 TRANSCENDENTAL = {"float32": 4, "float64": 4, "float16": 1, "bfloat16": 1}
@@ -24,6 +25,7 @@ ULPS = dict.fromkeys(
 TREE = 22
 CHAIN = 512         # multiply-adds in a row of a contraction,
 UNIT = 4096         # and on a matrix unit, which may truncate: two roundings each
+TF32 = 2.0**-10     # of two factors that a matrix unit rounds to 11 digits
 ATTENTION = 512         # roundings of the largest magnitude by which an attention may differ from its steps
 NARROW_ATTENTION = 8    # the same for a narrow dtype, to which the steps round scores and weights
 COMPLEX = 8         # roundings of a complex operation, relative to the modulus
@@ -50,7 +52,7 @@ def mismatch(op, attrs, dtype: DType, shape, got: np.ndarray, sources: list[np.n
     if dtype.kind in "fc" and op.kind == "reduce" and op.name in _REDUCTIONS:
         return _compare(got, *_REDUCTIONS[op.name](*arguments))
     if dtype.kind in "fc" and op.name == "dot":
-        return _compare(got, *_dot(*arguments, dtype.name in matrix))
+        return _compare(got, *_dot(*arguments, unit_type(dtype, attrs), matrix))
     if op.name == "abs" and sources[0].dtype.kind == "c":
         return _compare(got, *_modulus(dtype, sources[0]))
     if dtype.kind == "f" and op.name in ULPS:
@@ -163,15 +165,17 @@ def _m2(op, attrs, dtype, shape, sources):
     return truth, bound + _final(truth, dtype), dtype, size
 
 
-def _dot(op, attrs, dtype, shape, sources, on_unit: bool):
+def _dot(op, attrs, dtype, shape, sources, factors: str, matrix: Sequence[str]):
     a, b = (_wide(s, dtype) for s in sources)
     k = a.shape[-1]
     with np.errstate(all="ignore"):
         truth, size = np.matmul(a, b), np.matmul(_finite(a), _finite(b))
     rounding, chain = COMPLEX if dtype.kind == "c" else 1, CHAIN
-    if on_unit:
-        rounding, chain = 2, UNIT
-    return truth, (min(k, chain) + k / chain + 1) * rounding * unit(dtype) * size + _final(truth, dtype), dtype, size
+    error = 0.0
+    if factors in matrix:
+        rounding, chain, error = 2, UNIT, TF32 * (factors == "tf32")
+    error += (min(k, chain) + k / chain + 1) * rounding * unit(dtype)
+    return truth, error * size + _final(truth, dtype), dtype, size
 
 
 def _complex(op, attrs, dtype, shape, sources):

@@ -115,12 +115,21 @@ def test_the_dialects_of(name: str, dialect: str, suffix: str, golden):
     golden(f"{dialect}/{name}.{suffix}", text_of(name, dialect))
 
 
-def test_the_matrix_unit(golden):
-    golden("cuda/matmul_bfloat16_gelu.cu", text_of("matmul_bfloat16_gelu", "cuda"))
+@gc.fast_math()
+def matmul_fast_math():
+    return gc.exp(leaf(70, 30) @ leaf(30, 90) * 0.5 + leaf(90)) / 3.0
+
+
+MARKED = {"matmul_fast_math": matmul_fast_math}
+
+
+@pytest.mark.parametrize("name", ["matmul_bfloat16_gelu", *MARKED])
+def test_the_matrix_unit(name, golden):
+    golden(f"cuda/{name}.cu", text_of(name, "cuda"))
 
 
 def text_of(name: str, dialect: str, between: str = "\n") -> str:
-    results = PROGRAMS[name]()
+    results = (PROGRAMS | MARKED)[name]()
     roots = [t.node for t in (results if isinstance(results, tuple) else (results,))]
     program = build(canonical.canonicalize(roots), dialect).program
     return between.join(kernel.text for kernel in program.kernels)

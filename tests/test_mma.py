@@ -14,7 +14,7 @@ import graphc as gc
 from graphc import driver
 from graphc.codegen import mma_gpu
 from graphc.errors import NoCompilerError
-from graphc.ir.ops import DOT
+from graphc.ir.ops import DOT, FAST
 from graphc.ir.trees import CHUNKS
 from graphc.runtime import backend as backends
 from graphc.runtime import emulator
@@ -88,23 +88,93 @@ def test_older_devices_do_without_the_unit(device):
     assert equal_bits(found, PRODUCTS["odd"]().numpy())
 
 
+def as_tf32(x: gc.Tensor) -> gc.Tensor:
+    """float32 rounded to 10 digits after the point, halves away from zero."""
+    words = x.numpy().view(np.uint32)
+    return gc.asarray(((words + 0x1000) & 0xFFFFE000).astype(np.uint32).view(np.float32))
+
+
+def single(*shape: int) -> gc.Tensor:
+    return leaf(*shape, dtype=gc.float32)
+
+
+TF32 = {
+    "odd": lambda of: of(single(37, 51)) @ of(single(51, 45)),
+    "even": lambda of: of(single(70, 96)) @ of(single(96, 80)),
+    "transposed, and what follows": lambda of: gc.relu(of(single(96, 40)).T @ of(single(56, 96)).T).T * 2,
+    "computed": lambda of: of(single(40, 72)) @ (of(single(48, 72)) * 4).T,
+}
+
+
+@pytest.mark.parametrize("name", TF32)
+def test_marked_products_of_float32_are_those_of_rounded_factors(device, name):
+    with gc.fast_math():
+        product = TF32[name](lambda x: x)
+    assert any("GC_MMA(tf32," in kernel.text for kernel in kernels_of([product], "cuda"))
+    found = product.numpy()
+    gc.set_backend("cpu")
+    assert equal_bits(found, TF32[name](as_tf32).numpy())
+    assert not equal_bits(found, TF32[name](lambda x: x).numpy())
+
+
+def test_tf32_of_numbers_that_are_none_and_infinite(device):
+    """The largest number is rounded to infinity; a NaN of all ones stays one."""
+    a, b = np.array(single(40, 20)), single(20, 40)
+    a.view(np.uint32)[0, 3] = 0x7FFFFFFF
+    a[1:4, 5] = np.inf, -np.inf, np.finfo(np.float32).max
+    with gc.fast_math():
+        found = (gc.asarray(a) @ b).numpy()
+    a[3, 5] = np.inf
+    with np.errstate(invalid="ignore"):
+        want = a @ b.numpy()
+    assert np.isnan(found[0]).all() and np.array_equal(found[1:4], want[1:4]) and np.isinf(found[1:4]).all()
+    assert np.isfinite(found[4:]).all()
+
+
+def test_large_blocks_of_tf32(device, monkeypatch):
+    """Held to the tolerance of marked products, which is not that of strict ones."""
+    monkeypatch.setattr(contract, "MANY_BLOCKS", 1)
+    a, b = single(130, 72), single(136, 72)
+    with gc.fast_math():
+        found = (a @ b.T).numpy()
+    factors = [a.numpy(), b.numpy().T]
+    assert mismatch(DOT, FAST, gc.float32, (130, 136), found, factors, ("tf32",)) is None
+    assert mismatch(DOT, (), gc.float32, (130, 136), found, factors, ("tf32",)) is not None
+
+
+def test_older_devices_do_tf32_without_the_unit(device):
+    device._emulator._options += ("-DEMU_NO_MATRIX_UNIT",)
+    with gc.fast_math():
+        found = TF32["odd"](lambda x: x).numpy()
+    gc.set_backend("cpu")
+    assert equal_bits(found, TF32["odd"](as_tf32).numpy())
+
+
 def test_which_products_take_the_unit():
     """It depends on dtype and shape alone: few rows are added up as ever (docs/numerics.md)."""
     for product, takes in ((leaf(17, 32) @ leaf(32, 8), True), (leaf(16, 32) @ leaf(32, 800), False),
                            (leaf(4, 5, 32) @ leaf(32, 8), True), (leaf(4, 5, 32) @ leaf(4, 32, 8), False),
-                           (leaf(17, 32, dtype=gc.float32) @ leaf(32, 8, dtype=gc.float32), False)):  # fmt: skip
+                           (single(17, 32) @ single(32, 8), False),
+                           (fast_product(single(17, 32), single(32, 8)), True),
+                           (fast_product(single(16, 32), single(32, 800)), False),
+                           (fast_product(single(17, 32).astype("float64"), single(32, 8)), False)):  # fmt: skip
         for dialect in ("cuda", "hip", "opencl"):
             (kernel,) = kernels_of([product], dialect)
             assert ("GC_MMA(" in kernel.text.partition("gc_words")[2]) == (takes and dialect == "cuda")
 
 
-@pytest.mark.parametrize("name", ["rows of b", "columns of b, in 8 bits", "long"])
+fast_product = gc.fast_math()(gc.matmul)
+
+
+@pytest.mark.parametrize("name", ["rows of b", "columns of b, in 8 bits", "long", "tf32", "tf32, all turned"])
 def test_large_blocks_fit_the_registers(name):
     """Two groups of 256 items, each of 128 registers and 48 KB of shared memory, for a multiprocessor."""
     big = gc.asarray(np.ones((2048, 2048), gc.bfloat16.numpy))
     bytes_ = gc.asarray(np.ones((2048, 2048), np.int8))
     tall = gc.asarray(np.ones((5000, 2048), gc.bfloat16.numpy))
-    product = {"rows of b": lambda: gc.relu(big @ big + big[0]), "long": lambda: tall.T @ tall,
+    single = gc.asarray(np.ones((2048, 2048), np.float32))
+    product = {"tf32": lambda: gc.relu(fast_product(single, single) + single[0]),
+               "tf32, all turned": lambda: fast_product(single.T, single.T), "rows of b": lambda: gc.relu(big @ big + big[0]), "long": lambda: tall.T @ tall,
                "columns of b, in 8 bits": lambda: big @ (bytes_.astype(gc.bfloat16) * big[:, :1]).T}[name]()
     for finding in accepted(kernels_of([product], "cuda"), "cuda"):
         assert finding.facts["spills"] == 0 and finding.facts["shared"] <= 49152

@@ -27,7 +27,8 @@ def fast_math() -> Iterator[None]:
 
     - round `a * b + c` and `a * b - c` once instead of twice, where both operations were recorded inside;
     - multiply by the reciprocal of a divisor that many elements share;
-    - take a GPU's approximations of float32 quotients, `exp`, `log`, `log2`, `log10`, `sin` and `cos`.
+    - take a GPU's approximations of float32 quotients, `exp`, `log`, `log2`, `log10`, `sin` and `cos`;
+    - round the factors of float32 matrix products to 11 digits (TF32 on CUDA), and add the products in float32.
 
     No sum changes its order. NaN stays NaN; docs/numerics.md has the bounds, and what becomes of infinities. What is
     recorded outside keeps its bits, also where it is fused with what is inside; gradients of what is inside are marked

@@ -132,7 +132,8 @@ class Template(Struct, frozen=True):
             "chain" of docs/numerics.md, is `result`; `epilogue` is a nest of loops over the axes of m and n that reads
             it as a VALUE.
     gemv    the same for few m, which are not cut into blocks: b is read once, in the order in which it lies.
-    mma     the same on a matrix unit, in the order "mma"; the operands are of the narrow dtype that it takes.
+    mma     the same on a matrix unit, in the order "mma"; the operands are of the dtype that it takes, float32
+            being rounded to TF32.
     attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE
             "score", the sum over c of q * k. `result` is the sum over n of softmax(scores) * v. facts: diagonal, None
             or the expression d with which scores are -inf for all n > m * slope + d, the slope being 0 or 1; operand

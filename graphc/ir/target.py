@@ -8,6 +8,9 @@ import functools
 
 from msgspec import Struct
 
+from graphc.ir.dtype import DType, float32
+from graphc.ir.ops import FAST
+
 CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
 L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
@@ -20,7 +23,7 @@ class Target(Struct, frozen=True):
     buffers    of one kernel, with a few to spare
     templates  kinds of Template that codegen has a text for; what it has none for is plain loops
     members    whether a launch can have several members
-    matrix     dtypes whose products a matrix unit takes (docs/numerics.md: an order of their own)
+    matrix     what a matrix unit multiplies, by the names of `unit_type` (docs/numerics.md: an order of their own)
     """
 
     group: int = 0
@@ -32,6 +35,11 @@ class Target(Struct, frozen=True):
 
 
 CPU = Target()
+
+
+def unit_type(dtype: DType, attrs: tuple) -> str:
+    """What a matrix unit calls the factors of a product of this dtype and these attrs: TF32 only where it is marked."""
+    return "tf32" if attrs == FAST and dtype is float32 else dtype.name
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST, OTHER
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import Target
+from graphc.ir.target import Target, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
@@ -213,12 +213,12 @@ class Contraction:
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         target = self.schedule.target
-        narrow = self.node.dtype.name in target.matrix and m > FEW_ROWS
-        if narrow:      # a matrix unit widens them itself
+        on_unit = m > FEW_ROWS and unit_type(self.node.dtype, self.node.attrs) in target.matrix
+        if on_unit and self.node.dtype.accumulator is not self.node.dtype:      # the unit widens them itself
             self.values = {name: value.srcs[0] for name, value in self.values.items()}
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
         streams = self.spaces["bn"] == (innermost_axis(b.body),)     # rows of b lie in one piece
-        if narrow:
+        if on_unit:
             name, rows, columns = "mma", *_block_of_unit(m, n, k, stacks)
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)

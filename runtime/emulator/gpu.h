@@ -138,6 +138,25 @@ static inline void emu_mma(int line, float *c, const unsigned *a, const unsigned
         for (int e = 0; e < 4; e++) c[e] = __builtin_fmaf(rows[e / 2][k], columns[e % 2][k], c[e]);
 }
 
+static inline void emu_mma(int line, float *c, const unsigned *a, const unsigned *b, float (*load)(unsigned)) {
+    const unsigned long long brings[3] = {a[0] | (unsigned long long)a[1] << 32, a[2] | (unsigned long long)a[3] << 32,
+                                          b[0] | (unsigned long long)b[1] << 32};
+    const int g = emu_self->linear % 32 / 4, t = emu_self->linear % 4;
+    float rows[2][8], columns[2][8];
+    for (int part = 0; part < 3; part++) {
+        emu_self->value = brings[part];
+        emu_meet(line, 0xffffffff);
+        for (int e = 0; e < 4; e++)
+            for (int side = 0; side < 2; side++) {
+                const unsigned long long words = *emu_brought((part < 2 ? g : 2 * t + side) * 4 + e);
+                if (part < 2) rows[side][part * 4 + e] = load((unsigned)(words >> side * 32));
+                else columns[side][e] = load((unsigned)words), columns[side][4 + e] = load((unsigned)(words >> 32));
+            }
+    }
+    for (int k = 0; k < 8; k++)
+        for (int e = 0; e < 4; e++) c[e] = __builtin_fmaf(rows[e / 2][k], columns[e % 2][k], c[e]);
+}
+
 static inline void emu_matrices(int line, unsigned *to, const void *row, bool turned) {
     emu_self->value = (unsigned long long)row;
     emu_meet(line, 0xffffffff);

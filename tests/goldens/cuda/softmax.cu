@@ -48,11 +48,26 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
+   Of tf32 a word is one element: t of k, then k + 4, and 8 of k are all. GC_TF32(word): float32 rounded to that, halves
+   away from zero.
    GC_MATRICES(to, tile, at, turn): four matrices of 8 x 8; tile + at of the lane 8j + i is row i of the matrix j. A
    lane gets the elements 2t and 2t + 1 of their rows g, or with .trans of their columns g.
    GC_COPY(to, from): 16 bytes to shared memory, which are there when GC_COPIES_WAIT(n) has waited for all sets of
    copies but the last n. GC_COPIES_CLOSE ends a set. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+GC_INLINE uint32_t gc_tf32(uint32_t word)
+{
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
+    return word;
+}
+GC_INLINE void gc_mma_tf32(float *c, const uint32_t *a, const uint32_t *b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#define GC_TF32(word) gc_tf32(word)
 #define GC_MMA_TYPE(type, name) \
     GC_INLINE void gc_mma_##type(float *c, const uint32_t *a, const uint32_t *b) \
     { \
@@ -73,7 +88,15 @@ GC_MMA_TYPE(bfloat16, "bf16")
                  "l"(__cvta_generic_to_global(from)) : "memory")
 #define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
 #define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
-#elif !defined(GC_MMA)     /* the emulator's */
+#else
+GC_INLINE uint32_t gc_tf32(uint32_t word)
+{
+    return (word & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFFFFFu : (word + 0x1000u) & 0xFFFFE000u;
+}
+GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
+#define GC_TF32(word) gc_tf32(word)
+#endif
+#if !defined(GC_MMA)        /* else it is that of the unit, or the emulator's */
 template <float load(uint16_t)>
 static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
 {
@@ -99,6 +122,20 @@ template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_
     const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
                                     make_uint2(b[0], b[1]));
     c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
+}
+template <float load(uint32_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
+{
+    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* as above */
+    GC_ROLL for (int k = 0; k < 8; k++) {
+        const float x = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4));
+        const float y = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4));
+        const float u = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4));
+        const float v = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4));
+        c[0] = fmaf(x, u, c[0]);
+        c[1] = fmaf(x, v, c[1]);
+        c[2] = fmaf(y, u, c[2]);
+        c[3] = fmaf(y, v, c[3]);
+    }
 }
 GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
 {
@@ -255,7 +292,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_59731881(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_0fb8a665(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

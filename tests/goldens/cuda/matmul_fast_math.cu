@@ -1,0 +1,389 @@
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define GC_INLINE static __device__ __forceinline__
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256, 2)
+#define GC_GLOBAL
+#define GC_SHARED
+#define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
+#define GC_SCRATCH_ARGUMENT
+#define GC_SCRATCH_DECLARATION extern __shared__ __align__(16) char scratch[];
+#define GC_RESTRICT __restrict__
+#define GC_IS_GLOBAL(pointer) __builtin_assume(__isGlobal(pointer))
+#define GC_BARRIER() __syncthreads()
+#define GC_GROUP ((int64_t)blockIdx.x)
+#define GC_ITEM ((int)threadIdx.x)
+#define GC_SHUFFLES 32
+#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_UNROLL _Pragma("unroll")
+#define GC_ROLL _Pragma("unroll 1")
+#define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
+#define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+template <class R> struct gc_parts { R x, y; };
+typedef gc_parts<float> cfloat;
+typedef gc_parts<double> cdouble;
+template <class R> GC_INLINE gc_parts<R> gc_of_parts(R re, R im) { gc_parts<R> z; z.x = re; z.y = im; return z; }
+template <class R> GC_INLINE gc_parts<R> operator+(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x + b.x, a.y + b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
+{
+    return gc_of_parts<R>(a.x - b.x, a.y - b.y);
+}
+template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
+#define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
+
+template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+{
+    union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
+    u.words[0] = 0;
+    u.value = x;
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down_sync(0xFFFFFFFFu, u.words[k], n);
+    return u.value;
+}
+
+/* The matrix unit of compute capability 8.0; what is older does the same slowly.
+
+   GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
+   a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
+   of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
+   Of tf32 a word is one element: t of k, then k + 4, and 8 of k are all. GC_TF32(word): float32 rounded to that, halves
+   away from zero.
+   GC_MATRICES(to, tile, at, turn): four matrices of 8 x 8; tile + at of the lane 8j + i is row i of the matrix j. A
+   lane gets the elements 2t and 2t + 1 of their rows g, or with .trans of their columns g.
+   GC_COPY(to, from): 16 bytes to shared memory, which are there when GC_COPIES_WAIT(n) has waited for all sets of
+   copies but the last n. GC_COPIES_CLOSE ends a set. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+GC_INLINE uint32_t gc_tf32(uint32_t word)
+{
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
+    return word;
+}
+GC_INLINE void gc_mma_tf32(float *c, const uint32_t *a, const uint32_t *b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#define GC_TF32(word) gc_tf32(word)
+#define GC_MMA_TYPE(type, name) \
+    GC_INLINE void gc_mma_##type(float *c, const uint32_t *a, const uint32_t *b) \
+    { \
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." name "." name ".f32 " \
+                     "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };" \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+    }
+GC_MMA_TYPE(float16, "f16")
+GC_MMA_TYPE(bfloat16, "bf16")
+#define GC_MMA(type, c, a, b) gc_mma_##type(c, a, b)
+#define GC_MATRICES(to, tile, at, turn) \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" #turn ".shared.b16 { %0, %1, %2, %3 }, [%4];" \
+                 : "=r"((to)[0]), "=r"((to)[1]), "=r"((to)[2]), "=r"((to)[3]) \
+                 : "r"((uint32_t)__cvta_generic_to_shared((tile) + (at))) : "memory")
+#define GC_COPY(to, from) \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"((uint32_t)__cvta_generic_to_shared(to)), \
+                 "l"(__cvta_generic_to_global(from)) : "memory")
+#define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
+#define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
+#else
+GC_INLINE uint32_t gc_tf32(uint32_t word)
+{
+    return (word & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFFFFFu : (word + 0x1000u) & 0xFFFFE000u;
+}
+GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
+#define GC_TF32(word) gc_tf32(word)
+#endif
+#if !defined(GC_MMA)        /* else it is that of the unit, or the emulator's */
+template <float load(uint16_t)>
+static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
+{
+    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
+    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
+        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
+        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
+        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
+        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
+        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
+            const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
+            const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
+            c.x = fmaf(x, u, c.x);
+            c.y = fmaf(x, v, c.y);
+            c.z = fmaf(y, u, c.z);
+            c.w = fmaf(y, v, c.w);
+        }
+    }
+    return c;
+}
+template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
+{
+    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
+                                    make_uint2(b[0], b[1]));
+    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
+}
+template <float load(uint32_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
+{
+    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* as above */
+    GC_ROLL for (int k = 0; k < 8; k++) {
+        const float x = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4));
+        const float y = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4));
+        const float u = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4));
+        const float v = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4));
+        c[0] = fmaf(x, u, c[0]);
+        c[1] = fmaf(x, v, c[1]);
+        c[2] = fmaf(y, u, c[2]);
+        c[3] = fmaf(y, v, c[3]);
+    }
+}
+GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
+{
+    const int g = GC_ITEM % 32 / 4, t = GC_ITEM % 4;
+    for (int j = 0; j < 4; j++) {
+        const int first = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t : g));
+        const int second = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t + 1 : g));
+        const uint16_t *const x = (const uint16_t *)(tile + first), *const y = (const uint16_t *)(tile + second);
+        to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
+    }
+}
+#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
+#define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
+#define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
+#define GC_COPIES_CLOSE()
+#define GC_COPIES_WAIT(n)
+#endif
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+typedef struct { int64_t w[17]; } gc_words;
+
+/* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
+GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a / n : (int64_t)((uint32_t)a / (uint32_t)n);
+}
+GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
+{
+    return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
+}
+GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
+{
+    union { float from; uint32_t to; } u; u.from = from; return u.to;
+}
+GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
+GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
+
+GC_INLINE void kernel_name_body(
+    const GC_GLOBAL char *GC_RESTRICT memory0,
+    const GC_GLOBAL char *GC_RESTRICT memory1,
+    const GC_GLOBAL char *GC_RESTRICT memory2,
+    GC_GLOBAL char *GC_RESTRICT memory3,
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group)
+{
+    GC_SHARED_ARRAY(uint4, tile_a, 1536);
+    GC_SHARED_ARRAY(uint4, tile_b, 1536);
+    const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
+    const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
+    const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
+    GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory3 + words.w[3]);
+    const int64_t a0 = words.w[4];
+    const int64_t a1 = words.w[5];
+    const int64_t a2 = words.w[6];
+    const int64_t a3 = words.w[7];
+    const int64_t a4 = words.w[8];
+    const int64_t a5 = words.w[9];
+    const int64_t a6 = words.w[10];
+    const int64_t a7 = words.w[11];
+    const int64_t a8 = words.w[12];
+    const int64_t a9 = words.w[13];
+    const float p0 = gc_bits_float((uint32_t)words.w[14]);
+    const float p1 = gc_bits_float((uint32_t)words.w[15]);
+    /* 256 items share a block */
+    const int own = GC_ITEM;
+    const int64_t turn = group * 1 + 0;
+    const bool live = turn < a1 * a0;
+    const int64_t at = live ? turn : a1 * a0 - 1;
+    const int64_t mb = gc_rest(at, a0);
+    const int64_t nb = gc_quotient(at, a0);
+    const int64_t m_size = a4, n_size = a8, length = a5;
+    const int64_t m_first = mb * 64, n_first = nb * 64;
+    const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
+    const int warp = GC_ITEM / 32, lane = GC_ITEM % 32;
+    const int warp_m = warp / 4 * 32, warp_n = warp % 4 * 16;
+    const bool aligned_a = a3 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
+    float part[2][2][4];
+    GC_UNROLL for (int i = 0; i < 2; i++) GC_UNROLL for (int j = 0; j < 2; j++)
+                GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
+    int place = 1;      /* of the 3 places for tiles, that which is multiplied */
+    for (int64_t k_first = -64; k_first < length; k_first += 32) {
+        if (k_first >= 0) {
+            GC_COPIES_WAIT(1);
+            GC_BARRIER();
+        }
+        if (k_first + 64 < length) {
+            const int64_t k_from = k_first + 64;
+            const int k_left = (int)MIN(length - k_from, 32), next = place ? place - 1 : 2;
+            GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
+                const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
+                const int at_outer = row, at_k = run * 4;
+                GC_SHARED uint4 *const to = tile_a + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
+                uint32_t words[4] = {0, 0, 0, 0};
+                if (aligned_a && at_outer < m_left
+                    && at_k + 3 < k_left) {
+                    const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
+                    const int64_t m = m_at;
+                    const int64_t k = k_at;
+
+                    GC_COPY(to, &x0[k + m * a2]);
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int own_outer = at_outer, own_k = at_k + e;
+                        if (own_outer < m_left && own_k < k_left) {
+                            const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
+                            const int64_t m = m_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x0[k + m * a2];
+                            float bits;
+                            bits = v0;
+
+                            words[e] = gc_bitcast_uint32_t_float(bits);
+                        }
+                    }
+                    *to = make_uint4(words[0], words[1], words[2], words[3]);
+                }
+            }
+            GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
+                const int spot = r * 256 + GC_ITEM, row = spot / 16, run = spot % 16;
+                const int at_outer = run * 4, at_k = row;
+                GC_SHARED uint4 *const to = tile_b + next * 512 + ((row) * 16 + ((run) ^ (row) % 4 * 2));
+                uint32_t words[4] = {0, 0, 0, 0};
+                if (aligned_b && at_outer + 3 < n_left
+                    && at_k < k_left) {
+                    const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
+                    const int64_t n = n_at;
+                    const int64_t k = k_at;
+
+                    GC_COPY(to, &x1[k * a6 + n]);
+                } else
+                {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int own_outer = at_outer + e, own_k = at_k;
+                        if (own_outer < n_left && own_k < k_left) {
+                            const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
+                            const int64_t n = n_at;
+                            const int64_t k = k_at;
+
+                            const float v0 = x1[k * a6 + n];
+                            float bits;
+                            bits = v0;
+
+                            words[e] = gc_bitcast_uint32_t_float(bits);
+                        }
+                    }
+                    *to = make_uint4(words[0], words[1], words[2], words[3]);
+                }
+            }
+        }
+        GC_COPIES_CLOSE();
+        if (k_first + 32 <= length) {
+            if (k_first >= 0) {
+                GC_UNROLL for (int k = 0; k < 32; k += 8) {
+                    uint32_t right[1][4];
+                    GC_UNROLL for (int j = 0; j < 1; j++) {
+                        GC_UNROLL for (int e = 0; e < 4; e++) {
+                            const int row = k + e % 2 * 4 + lane % 4, column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                            const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
+                            right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                        }
+                        GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
+
+                    }
+                    GC_UNROLL for (int i = 0; i < 2; i++) {
+                        uint32_t left[4];
+                        GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                        GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
+
+                        GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
+                    }
+                }
+            }
+        } else {
+            for (int k = 0; k < (int)(length - k_first); k += 8) {
+                uint32_t right[1][4];
+                GC_UNROLL for (int j = 0; j < 1; j++) {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int row = k + e % 2 * 4 + lane % 4, column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                        const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
+                        right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                    }
+                    GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
+
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++) {
+                    uint32_t left[4];
+                    GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                    GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
+
+                    GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
+                }
+            }
+        }
+        place = place + 1 < 3 ? place + 1 : 0;
+    }
+    /* the results by way of shared memory, so that neighbouring items store neighbours: of each warp 16 rows at a time */
+    GC_SHARED float *const strip = (GC_SHARED float *)tile_a;
+    GC_UNROLL for (int i = 0; i < 2; i++) {
+        GC_BARRIER();
+        GC_UNROLL for (int j = 0; j < 2; j++) GC_UNROLL for (int e = 0; e < 4; e++) {
+            const int row = warp / 4 * 16 + e / 2 * 8 + lane / 4, column = j * 8 + lane % 4 * 2 + e % 2;
+            strip[row * 72 + warp_n + column] = part[i][j][e];
+        }
+        GC_BARRIER();
+        for (int e = GC_ITEM; e < 2048; e += 256) {
+            const int row = e / 64, column = e % 64;
+            const int line = row / 16 * 32 + i * 16 + row % 16;
+            if (line < m_left && column < n_left) {
+                const int64_t m_at = m_first + line, n_at = n_first + column;
+                const float dot0 = strip[row * 72 + column];
+                const int64_t m = m_at;
+                const int64_t n = n_at;
+                const float t0 = __fdividef(1.0f, p0);
+                y0[m * a9 + n] = __expf(gc_fma_float(dot0, p1, x2[n])) * t0;
+
+            }
+        }
+    }
+
+}
+
+/* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
+   of the buffers, the words, and the address of the faults. */
+GC_KERNEL void contract_dot_mul_81eacb3a(const int64_t *GC_RESTRICT table)
+{
+    const int64_t members = table[0];
+    int64_t member = 0, behind = members;
+    while (behind - member > 1) {
+        const int64_t middle = (member + behind) / 2;
+        if (table[middle] <= GC_GROUP) member = middle;
+        else behind = middle;
+    }
+    const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
+    const int64_t *GC_RESTRICT own = table + members + member * 22;
+    const char *const memory0 = (const char *)own[0];
+    GC_IS_GLOBAL(memory0);
+    const char *const memory1 = (const char *)own[1];
+    GC_IS_GLOBAL(memory1);
+    const char *const memory2 = (const char *)own[2];
+    GC_IS_GLOBAL(memory2);
+    char *const memory3 = (char *)own[3];
+    GC_IS_GLOBAL(memory3);
+    kernel_name_body(
+        memory0,
+        memory1,
+        memory2,
+        memory3,
+        *(const gc_words *)(own + 4), (int *)own[21], group);
+}
