@@ -107,7 +107,7 @@ def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node], bool]
         kind = node.op.kind
         if node.op in (BUFFER, PARAM, CONST) or kind == OTHER:
             continue
-        evaluations, places, size = counts.of(node), copies.of(node), node.size
+        evaluations, places, size = counts.of(node), copies.of(node), node.size if kind != LIBRARY else 1
         if node in stored:
             evaluations = max(evaluations, size)
         if is_anchor(node):
@@ -124,7 +124,7 @@ def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node], bool]
                 stored.add(node)
                 costly = True
         if node in anchors or node in stored:
-            evaluations, places = size if kind != LIBRARY else 1, 1
+            evaluations, places = size, 1
         counts.read_by(node, evaluations)
         copies.read_by(node, min(places, 1e9))
     return stored - anchors, anchors, costly
