@@ -174,7 +174,8 @@ def test_large_blocks_fit_the_registers(name):
     tall = gc.asarray(np.ones((5000, 2048), gc.bfloat16.numpy))
     single = gc.asarray(np.ones((2048, 2048), np.float32))
     product = {"tf32": lambda: gc.relu(fast_product(single, single) + single[0]),
-               "tf32, all turned": lambda: fast_product(single.T, single.T), "rows of b": lambda: gc.relu(big @ big + big[0]), "long": lambda: tall.T @ tall,
+               "tf32, all turned": lambda: fast_product(single.T, single.T),
+               "rows of b": lambda: gc.relu(big @ big + big[0]), "long": lambda: tall.T @ tall,
                "columns of b, in 8 bits": lambda: big @ (bytes_.astype(gc.bfloat16) * big[:, :1]).T}[name]()
     for finding in accepted(kernels_of([product], "cuda"), "cuda"):
         assert finding.facts["spills"] == 0 and finding.facts["shared"] <= 49152

@@ -1,10 +1,10 @@
 """Matrix products on a matrix unit: the model of an mma Template for codegen_templates/gpu/mma.j2.
 
-A warp multiplies 16 rows of a with 8 columns of b, 32 bytes of k at a time: 16 narrow numbers, or 8 of float32, which are
-rounded to TF32 on their way out of shared memory. Tiles of both factors lie there as they do in memory, along k or
+A warp multiplies 16 rows of a with 8 columns of b, 32 bytes of k at a time: 16 narrow numbers, or 8 of float32, which
+are rounded to TF32 on their way out of shared memory. Tiles of both factors lie there as they do in memory, along k or
 across; matrices of 8 rows of 16 bytes are read, and turned where that is the wrong way; those of float32 are read word
-by word then. An item fetches runs of 16 bytes in a tile, by 16 bytes of each array where they lie together and addresses
-allow it; what is multiplied as it lies in memory is copied meanwhile, two tiles ahead.
+by word then. An item fetches runs of 16 bytes of a tile, by 16 bytes of each array where they lie together and
+addresses allow it; what is multiplied as it lies in memory is copied meanwhile, two tiles ahead.
 """
 from __future__ import annotations
 

@@ -244,7 +244,8 @@ GC_INLINE void kernel_name_body(
             const int k_left = (int)MIN(length - k_from, 64), next = place ? place - 1 : 2;
             GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
                 const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
-                const int at_outer = row, at_k = run * 8;
+                const int at_outer = row;
+                const int at_k = run * 8;
                 GC_SHARED uint4 *const to = tile_a + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
                 uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_a && at_outer < m_left
@@ -275,7 +276,8 @@ GC_INLINE void kernel_name_body(
             }
             GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
                 const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
-                const int at_outer = run * 8, at_k = row;
+                const int at_outer = run * 8;
+                const int at_k = row;
                 GC_SHARED uint4 *const to = tile_b + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
                 uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_b && at_outer + 7 < n_left
@@ -368,7 +370,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_196ce794(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_7911abb2(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

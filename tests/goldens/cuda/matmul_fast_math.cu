@@ -226,7 +226,8 @@ GC_INLINE void kernel_name_body(
             const int k_left = (int)MIN(length - k_from, 32), next = place ? place - 1 : 2;
             GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
                 const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
-                const int at_outer = row, at_k = run * 4;
+                const int at_outer = row;
+                const int at_k = run * 4;
                 GC_SHARED uint4 *const to = tile_a + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
                 uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_a && at_outer < m_left
@@ -257,7 +258,8 @@ GC_INLINE void kernel_name_body(
             }
             GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
                 const int spot = r * 256 + GC_ITEM, row = spot / 16, run = spot % 16;
-                const int at_outer = run * 4, at_k = row;
+                const int at_outer = run * 4;
+                const int at_k = row;
                 GC_SHARED uint4 *const to = tile_b + next * 512 + ((row) * 16 + ((run) ^ (row) % 4 * 2));
                 uint32_t words[4] = {0, 0, 0, 0};
                 if (aligned_b && at_outer + 3 < n_left
@@ -294,7 +296,8 @@ GC_INLINE void kernel_name_body(
                     uint32_t right[1][4];
                     GC_UNROLL for (int j = 0; j < 1; j++) {
                         GC_UNROLL for (int e = 0; e < 4; e++) {
-                            const int row = k + e % 2 * 4 + lane % 4, column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                            const int row = k + e % 2 * 4 + lane % 4;
+                            const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
                             const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
                             right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
                         }
@@ -315,7 +318,8 @@ GC_INLINE void kernel_name_body(
                 uint32_t right[1][4];
                 GC_UNROLL for (int j = 0; j < 1; j++) {
                     GC_UNROLL for (int e = 0; e < 4; e++) {
-                        const int row = k + e % 2 * 4 + lane % 4, column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                        const int row = k + e % 2 * 4 + lane % 4;
+                        const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
                         const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
                         right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
                     }
@@ -361,7 +365,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_mul_81eacb3a(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_mul_acebcd01(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
