@@ -57,6 +57,15 @@ def needs_kernels(backend):
         pytest.skip("kernels of the C dialect")
 
 
+def test_results_are_stored_as_they_lie_together():
+    """The gradient of a weight that is multiplied transposed: its rows are what the template takes as columns."""
+    x, dy, w = array(40, 70), array(40, 23), array(23, 70)
+    result = w - 0.1 * (x.T @ dy).T
+    (template,) = templates(result)
+    assert (template.span("m").size, template.span("n").size) == (23, 70)
+    check(result)
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint32"])
 @pytest.mark.parametrize("m, k, n", [(7, 5, 17), (13, 530, 9), (1, 20, 70), (50, 3, 1), (8, 1, 8)])
 def test_sizes_that_fit_no_tile(m: int, k: int, n: int, dtype: str):

@@ -2,8 +2,8 @@
 
 The axes of a contraction make four flat spaces: b, the stacks that both factors have; m and n, the rows of the one and
 the columns of the other, with the stacks that only one of them has; k, what is summed. Columns are what the template
-vectorises, so where there are hardly any, the factors change places. A space whose index needs a division is split,
-as in passes/lower.py.
+vectorises, so where there are hardly any, or where rows are what lies together in the results, the factors change
+places. A space whose index needs a division is split, as in passes/lower.py.
 """
 from __future__ import annotations
 
@@ -105,8 +105,22 @@ class Contraction:
         roles = ["b" if has(a, k) and has(b, k) else "m" if has(a, k) else "n" if has(b, k) else "b"
                  for k in range(lead)] + ["m", "n"]
         sizes = {role: prod(n for n, r in zip(self.node.shape, roles, strict=True) if r == role) for role in "mn"}
-        self.turned = sizes["n"] < FEW and sizes["n"] < sizes["m"]
+        few = sizes["n"] < FEW and sizes["n"] < sizes["m"]
+        self.turned = few or sizes["m"] >= FEW and not self.schedule.target.group and self._lies_across(roles)
         return [{"m": "n", "n": "m"}.get(r, r) for r in roles] if self.turned else roles
+
+    def _lies_across(self, roles: list[str]) -> bool:
+        """Whether more results are stored with their rows contiguous than with their columns, as the gradient of a
+        weight that is multiplied transposed."""
+        axes = tuple(Axis(f"i{k}", n) for k, n in enumerate(self.node.shape))
+        count = {"m": 0, "n": 0}
+        for node in self.stored:
+            at = track.forward(node, self.node, tuple(ix.of(axis) for axis in axes), self.group.reads)
+            flat = ix.flatten(at, node.shape)
+            for axis, role in zip(axes, roles, strict=True):
+                if role in count and axis.extent > 1 and flat.coefficient(axis) == 1:
+                    count[role] += 1
+        return count["m"] > count["n"]
 
     def _position(self, part: str = "") -> list[Index]:
         """The index of an element of the result, in terms of the spaces, of those of an operand for example."""
