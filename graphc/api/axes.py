@@ -1,6 +1,7 @@
 """Arguments as users write them: numbers, axes in a given order, sizes, -1 in a shape. Shared by the API families."""
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from math import prod
@@ -41,7 +42,9 @@ def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
         return tuple(range(ndim))
     if not _several(axis):
         return (normalize_axis(axis, ndim, name),)
-    found = tuple(normalize_axis(a, ndim, name) for a in axis)
+    found = axis
+    if axis.__class__ is not tuple or not all([a.__class__ is int and 0 <= a < ndim for a in axis]):
+        found = tuple([normalize_axis(a, ndim, name) for a in axis])
     if len(set(found)) != len(found):
         raise AxisError(f"an axis is given twice in {tuple(axis)}", op=name)
     return found
@@ -63,7 +66,12 @@ def a_shape(shape, name: str) -> tuple[int, ...]:
 
 def filled_in(shape, old: tuple[int, ...], name: str) -> tuple[int, ...]:
     """The shape to which an array of shape `old` is reshaped: one -1 stands for whatever fits. Raises ShapeError."""
-    new, size = _sizes(shape, name), prod(old)
+    return _filled_in(_sizes(shape, name), old, name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _filled_in(new: tuple[int, ...], old: tuple[int, ...], name: str) -> tuple[int, ...]:
+    size = prod(old)
     if new.count(-1) == 1:
         rest = -prod(new)
         if rest > 0 and size % rest == 0:

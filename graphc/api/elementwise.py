@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
-from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, expand_to, operands, unary, wrap
+from graphc.api.record import as_tensor, binary, cast, expand_to, operands, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -510,11 +510,13 @@ def where(condition, x1=None, x2=None, /):
     if x1 is None and x2 is None:
         from graphc.api.sorting import nonzero
         return nonzero(condition)
-    condition = _as_bool(condition, "where")
+    if condition.__class__ is not Tensor or condition.node.dtype is not dtypes.bool:
+        condition = _as_bool(condition, "where")
     na, nb = operands(x1, x2, "where")
-    common = promote(na.dtype, nb.dtype)
-    broadcast_shapes("where", condition.shape, na.shape, nb.shape)
-    return record.elementwise(ops.WHERE, "where", condition, cast(wrap(na), common), cast(wrap(nb), common))
+    if na.dtype is not nb.dtype:
+        common = promote(na.dtype, nb.dtype)
+        na, nb = cast(wrap(na), common).node, cast(wrap(nb), common).node
+    return record.elementwise_of(ops.WHERE, "where", (condition.node, na, nb))
 
 
 # ------------------------------------------------------------------------------------------------------ NumPy's names

@@ -155,8 +155,8 @@ def _plain(key) -> tuple | None:
     parts: list = []
     for item in key if key.__class__ is tuple else (key,):
         if item.__class__ is slice:
-            ends = item.start, item.stop, item.step
-            if not _PLAIN.issuperset([end.__class__ for end in ends]):
+            start, stop, step = ends = item.start, item.stop, item.step
+            if not (start.__class__ in _PLAIN and stop.__class__ in _PLAIN and step.__class__ in _PLAIN):
                 return None
             parts.append(ends)
         elif item.__class__ in _PLAIN:
@@ -301,7 +301,7 @@ def _row(x: Tensor, index: int) -> Tensor:
     shape = x.node.shape
     start = _integer(index, shape[0], 0, "getitem")
     rest = len(shape) - 1
-    row = movement(ops.SLICE, x, (1, *shape[1:]), ((start,) + (0,) * rest, (1,) * (rest + 1)))
+    row = movement(ops.SLICE, x, (1, *shape[1:]), ((start, *(0,) * rest), (1,) * (rest + 1)))
     return reshape_to(row, shape[1:])
 
 

@@ -5,6 +5,7 @@ itself. A movement that changes nothing returns its argument.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +19,6 @@ from graphc.ir import ops
 from graphc.ir.node import make
 
 # ---------------------------------------------------------------------------------------------------------- primitives
-
 
 def reshape(x, /, shape, *, copy: bool | None = None):
     """The same elements, in row-major order, under another shape; one size may be -1.
@@ -57,7 +57,8 @@ def permute_dims(x, /, axes: Sequence[int]):
 
 
 def _permute(x, axes: tuple[int, ...]):
-    return movement(ops.PERMUTE, x, tuple(x.shape[a] for a in axes), (axes,))
+    shape = x.node.shape
+    return movement(ops.PERMUTE, x, tuple([shape[a] for a in axes]), (axes,))
 
 
 def broadcast_to(x, /, shape):
@@ -93,7 +94,6 @@ def _with(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
 
 # ------------------------------------------------------------------------------------------------------- axes and ranks
 
-
 def ravel(x, /):
     """x in one dimension, in row-major order."""
     x = as_tensor(x)
@@ -111,7 +111,7 @@ def transpose(x, /, axes: Sequence[int] | None = None):
     (3, 2)
     """
     x = as_tensor(x)
-    return _permute(x, tuple(reversed(range(x.ndim)))) if axes is None else permute_dims(x, axes)
+    return _permute(x, tuple(range(x.ndim - 1, -1, -1))) if axes is None else permute_dims(x, axes)
 
 
 def matrix_transpose(x, /):
@@ -164,6 +164,9 @@ def expand_dims(x, /, axis: int | Sequence[int] = 0):
     x = as_tensor(x)
     if axis is None:
         raise DTypeError("axis must be an integer or several, not None", op="expand_dims")
+    if axis.__class__ is int:
+        at = normalize_axis(axis, x.ndim + 1, "expand_dims")
+        return _reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
     count = len(axis) if isinstance(axis, Sequence) else 1
     places = ordered_axes(axis, x.ndim + count, "expand_dims")
     sizes = iter(x.shape)
@@ -218,7 +221,6 @@ def broadcast_shapes(*shapes) -> tuple[int, ...]:
 
 # ------------------------------------------------------------------------------------------------ joining and splitting
 
-
 def _each(arrays, name: str) -> list:
     if not hasattr(arrays, "__iter__") or getattr(arrays, "ndim", 1) == 0:
         raise DTypeError(f"needs a sequence of arrays, not one {type(arrays).__name__}", op=name)
@@ -248,18 +250,16 @@ def concat(arrays, /, *, axis: int | None = 0):
 
 
 def _promoted(tensors: list) -> list:
-    common = tensors[0].dtype
-    for x in tensors[1:]:
-        common = dt.promote(common, x.dtype)
-    return [cast(x, common) for x in tensors]
+    common = functools.reduce(dt.promote, [x.node.dtype for x in tensors])
+    return [x if x.dtype is common else cast(x, common) for x in tensors]
 
 
 def _concat(tensors: list, axis: int):
     parts = [x for x in tensors if x.shape[axis]] or tensors[:1]
     if len(parts) == 1:
-        return parts[0]
-    nodes = tuple(x.node for x in parts)
-    shape = record.checked_size(_with(parts[0].shape, axis, sum(x.shape[axis] for x in parts)), "concat")
+        return record.anew(parts[0])
+    nodes = tuple([x.node for x in parts])
+    shape = record.checked_size(_with(nodes[0].shape, axis, sum([n.shape[axis] for n in nodes])), "concat")
     device = common_device("concat", *nodes)
     return wrap(make(ops.CONCAT, nodes[0].dtype, shape, nodes, (axis,), device=device, site=user_site(2)))
 
@@ -366,7 +366,6 @@ def unstack(x, /, *, axis: int = 0) -> tuple:
 
 # ------------------------------------------------------------------------------------------------ reordering, repeating
 
-
 def flip(x, /, *, axis: int | Sequence[int] | None = None):
     """The elements in reverse order along the axes given, or along all.
 
@@ -468,7 +467,6 @@ def tile(x, repetitions, /):
 
 
 # ------------------------------------------------------------------------------------------------- padding and windows
-
 
 def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0):
     """x with elements added before and after each axis.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.api import elementwise as el
-from graphc.api import indexing
+from graphc.api import indexing, manipulation
 from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
 from graphc.api.record import cast
@@ -141,22 +141,19 @@ def _install_methods() -> None:
 
 def _reshape(self, *shape, copy=None):
     """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
-    from graphc.api.manipulation import reshape
-    return reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
+    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
 
 
 def _transpose(self, *axes):
     """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
-    from graphc.api.manipulation import transpose
     if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], int)):
-        return transpose(self, axes[0])
-    return transpose(self, axes or None)
+        return manipulation.transpose(self, axes[0])
+    return manipulation.transpose(self, axes or None)
 
 
 def _permute(self, *axes):
     """`x.permute(1, 0)` or `x.permute((1, 0))`."""
-    from graphc.api.manipulation import permute_dims
-    return permute_dims(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+    return manipulation.permute_dims(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
 
 
 def _where(self, condition, other):
@@ -174,14 +171,12 @@ def _to_dtype(name: str) -> Callable:
 
 def _transposed(self):
     """The axes in reverse order, as in NumPy; of a matrix its transpose."""
-    from graphc.api.manipulation import transpose
-    return transpose(self)
+    return manipulation.transpose(self)
 
 
 def _matrix_transposed(self):
     """The last two axes swapped."""
-    from graphc.api.manipulation import matrix_transpose
-    return matrix_transpose(self)
+    return manipulation.matrix_transpose(self)
 
 
 def install() -> None:

@@ -6,6 +6,7 @@ from graphc.api.record import as_tensor, broadcast_shapes, cast, checked_size, c
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
+from graphc.tensor import Tensor
 
 
 def promoted(name: str, *arrays) -> list:
@@ -30,7 +31,13 @@ def matmul(x1, x2, /):
     >>> gc.matmul(gc.asarray([[1, 2], [3, 4]]), gc.asarray([1, 1])).tolist()
     [3, 7]
     """
-    a, b = promoted("matmul", x1, x2)
+    if x1.__class__ is Tensor and x2.__class__ is Tensor and x1.node.dtype is x2.node.dtype:
+        a, b = x1, x2
+        left, right = a.node.shape, b.node.shape
+        if len(left) == len(right) == 2 and left[1] == right[0]:
+            return _dot(a, b, checked_size((left[0], right[1]), "matmul"))
+    else:
+        a, b = promoted("matmul", x1, x2)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError(f"shapes {a.shape} and {b.shape}: a scalar is not a matrix", op="matmul", fix="use a * b")
     k = b.shape[max(b.ndim - 2, 0)]

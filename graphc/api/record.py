@@ -290,9 +290,15 @@ def unary(op: Op, x, name: str) -> Tensor:
 
 def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
     """Record an elementwise op of any number of Tensors that have the right dtypes already (WHERE, THREEFRY, ...)."""
-    nodes = tuple(t.node for t in tensors)
-    shape = broadcast_shapes(name, *(n.shape for n in nodes))
-    dtype = dtype or op.result(*(n.dtype for n in nodes))
+    return elementwise_of(op, name, tuple([t.node for t in tensors]), dtype, attrs)
+
+
+def elementwise_of(op: Op, name: str, nodes: tuple[Node, ...], dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
+    """The same of nodes."""
+    shape = nodes[0].shape
+    if any([n.shape != shape for n in nodes]):
+        shape = broadcast_shapes(name, *[n.shape for n in nodes])
+    dtype = dtype or op.result(*[n.dtype for n in nodes])
     return wrap(make(op, dtype, shape, nodes, attrs, device=common_device(name, *nodes), site=user_site(2)))
 
 
@@ -347,11 +353,15 @@ def _list(shapes) -> str:
 
 def common_device(name: str, *nodes: Node) -> str | None:
     """The device of the sources; None if all are constants. Mixing raises."""
-    devices = {n.device for n in nodes if n.device is not None}
-    if len(devices) > 1:
-        raise BackendError(f"operands are on different devices: {', '.join(sorted(devices))}", op=name,
-                           fix=f"move one, e.g. x.to({min(devices)!r})")
-    return devices.pop() if devices else None
+    found = None
+    for node in nodes:
+        if node.device != found and node.device is not None:
+            if found is not None:
+                devices = sorted({n.device for n in nodes if n.device is not None})
+                raise BackendError(f"operands are on different devices: {', '.join(devices)}", op=name,
+                                   fix=f"move one, e.g. x.to({devices[0]!r})")
+            found = node.device
+    return found
 
 
 def device_name(device: str) -> str:
@@ -394,7 +404,11 @@ def movement(op: Op, x: Tensor, shape: tuple[int, ...], attrs: tuple = ()) -> Te
         return anew(x)
     if op in _GROWING or len(shape) > MOST_AXES:
         checked_size(shape, op.name)
-    return wrap(make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2)))
+    tensor = _blank(Tensor)  # as `wrap`, without its call
+    tensor.node = node = make(op, node.dtype, shape, (node,), attrs, device=node.device, site=user_site(2))
+    if node.depth >= SHORTEST or len(interned) > alarm.nodes:
+        check(tensor)
+    return tensor
 
 
 _GROWING = frozenset((ops.EXPAND, ops.PAD, ops.WINDOW))     # what may have more elements than its source
@@ -406,7 +420,7 @@ def _changes_nothing(op: Op, attrs: tuple) -> bool:
         return True
     if op is ops.PERMUTE:
         return attrs[0] == tuple(range(len(attrs[0])))
-    return op is ops.SLICE and not any(attrs[0]) and all(step == 1 for step in attrs[1])
+    return op is ops.SLICE and not any(attrs[0]) and attrs[1] == (1,) * len(attrs[1])
 
 
 def reshape_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -416,11 +430,13 @@ def reshape_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def expand_to(x: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
     """x broadcast to exactly this shape. Raises ShapeError."""
-    if x.shape == shape:
+    own = x.node.shape
+    if own == shape:
         return anew(x)
-    if broadcast_shapes(name, x.shape, shape) != shape:
-        raise ShapeError(f"shape {x.shape} does not broadcast to {shape}", op=name)
-    x = reshape_to(x, (1,) * (len(shape) - x.ndim) + x.shape)
+    if (_together(own, shape) or broadcast_shapes(name, own, shape)) != shape:
+        raise ShapeError(f"shape {own} does not broadcast to {shape}", op=name)
+    if len(own) != len(shape):
+        x = reshape_to(x, (1,) * (len(shape) - len(own)) + own)
     return movement(ops.EXPAND, x, shape)
 
 
@@ -442,6 +458,8 @@ def normalize_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
     """None, an axis or several as a sorted tuple. Raises AxisError, also for an axis given twice."""
     if axis is None:
         return tuple(range(ndim))
+    if axis.__class__ is int and 0 <= axis < ndim:
+        return (axis,)
     if not isinstance(axis, (tuple, list)):
         return (normalize_axis(axis, ndim, name),)
     axes = sorted(normalize_axis(a, ndim, name) for a in axis)
@@ -450,7 +468,8 @@ def normalize_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _runs(axes: tuple[int, ...]) -> list[tuple[int, int]]:
+@functools.lru_cache(maxsize=256)
+def _runs(axes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Sorted axes as half-open runs of adjacent ones."""
     runs: list[tuple[int, int]] = []
     for axis in axes:
@@ -458,7 +477,7 @@ def _runs(axes: tuple[int, ...]) -> list[tuple[int, int]]:
             runs[-1] = runs[-1][0], axis + 1
         else:
             runs.append((axis, axis + 1))
-    return runs
+    return tuple(runs)
 
 
 _NO_IDENTITY = frozenset((ops.MAX, ops.MIN))
@@ -473,10 +492,10 @@ def reduce(op: Op, x, axis=None, keepdims: bool = False, dtype=None, name: str |
     """
     name = name or op.name
     x = as_tensor(x, None, name)
-    axes = normalize_axes(axis, x.ndim, name)
-    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    if op in _NO_IDENTITY and any(x.shape[i] == 0 for i in axes):
-        raise ShapeError(f"zero elements along the reduced axes of shape {x.shape} have no {op.name}", op=name)
+    shape = x.node.shape
+    axes = normalize_axes(axis, len(shape), name)
+    if op in _NO_IDENTITY and 0 in [shape[i] for i in axes]:
+        raise ShapeError(f"zero elements along the reduced axes of shape {shape} have no {op.name}", op=name)
     if dtype is not None:
         x = cast(x, as_dtype(dtype))
     elif op in _WIDENING and x.dtype.kind in "biu":
@@ -490,21 +509,23 @@ def reduce(op: Op, x, axis=None, keepdims: bool = False, dtype=None, name: str |
             x, runs = _gather_axes(x, axes)
     for start, stop in reversed(runs):
         x = _reduce_run(op, x, start, stop)
-    x = cast(x, result)
+    if x.node.dtype is not result or not runs:
+        x = cast(x, result)
     if keepdims:
-        return reshape_to(x, kept)
+        return reshape_to(x, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
     return x
 
 
 def _reduce_run(op: Op, x: Tensor, start: int, stop: int) -> Tensor:
-    rest = x.shape[stop:]
-    if rest and all(n == 1 for n in rest):      # the elements are neighbours in memory: a reduction of rows
-        return reshape_to(_reduce_run(op, x, start, x.ndim), x.shape[:start] + rest)
+    shape = x.node.shape
+    rest = shape[stop:]
+    if rest and rest == (1,) * len(rest):       # the elements are neighbours in memory: a reduction of rows
+        return reshape_to(_reduce_run(op, x, start, len(shape)), shape[:start] + rest)
     if stop - start != 1:
-        x = reshape_to(x, x.shape[:start] + (prod(x.shape[start:stop]),) + x.shape[stop:])
+        x = reshape_to(x, (*shape[:start], prod(shape[start:stop]), *rest))
     node = x.node
-    order = "inner" if start == len(node.shape) - 1 else "outer"
-    shape = node.shape[:start] + node.shape[start + 1:]
+    order = "outer" if rest else "inner"
+    shape = shape[:start] + rest
     return wrap(make(op, node.dtype, shape, (node,), (start, order), device=node.device, site=user_site(3)))
 
 
