@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from graphc import build_loops, debug, tuning
 from graphc.canonical import Graph, rebuild_canonical
-from graphc.codegen import Rendered, render, target_of
+from graphc.codegen import Rendered, render, render_for_members, target_of
 from graphc.config import settings
 from graphc.errors import ConfigError
 from graphc.ir.node import Node, const, const_words, make
@@ -97,7 +97,8 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
                for call in calls}
     alone = "batch" in settings.disable or not target.members
     drafts = {} if alone else _drafts(alike(lowered), dialect)
-    steps = batch(lowered, {step: r.source for step, r in drafts.items()}, of_one_element(drafts), roots)
+    steps = batch(lowered, {step: r.source for step, r in drafts.items()},
+                  {step: r.most for step, r in drafts.items()}, of_one_element(drafts), roots)
     if settings.verify:
         verify.verify_batches(steps)
     memory = plan_memory(steps, roots, leaves, results)
@@ -129,6 +130,9 @@ def _render(steps, drafts: dict[LoweredKernel, Rendered], dialect: str) -> dict[
                 rendered[member] = rendered[step.members[0]].of_one_element(step.singles[k])
             else:
                 rendered[member] = drafts.get(member) or render(member.kernel, dialect)
+        if isinstance(step, Batch) and len(step.members) > 1 and rendered[step.members[0]].most:
+            first = step.members[0]
+            rendered[first] = replace(rendered[first], source=render_for_members(first.kernel, dialect).source)
     return rendered
 
 

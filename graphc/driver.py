@@ -458,7 +458,7 @@ def planned(nodes: Sequence[Node]) -> tuple[Planned, list[Node]]:
     from graphc.build import plan_graph
     with lock:
         graph = canonical.canonicalize(nodes)
-        return plan_graph(graph), graph.leaves
+        return plan_graph(graph, backend_of(graph.key[0]).dialect or "c"), graph.leaves
 
 
 def forget_programs() -> None:

@@ -13,14 +13,15 @@ import time
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource, Program
-from graphc.runtime import cache
+from graphc.runtime import cache, pocl
 from graphc.runtime.counters import counters
 from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work
 
@@ -145,6 +146,13 @@ class OpenClBackend:
         return DeviceExecutable(program, dict(zip(kernels, self.compile(kernels), strict=True)), self._pool)
 
 
+class _Kernel(NamedTuple):
+    """A compiled kernel. members: how many its arguments have room for, if several."""
+
+    entry: Any
+    members: int
+
+
 class _Queue:
     """One device's context and queue; see runtime.device.Queue."""
 
@@ -154,22 +162,40 @@ class _Queue:
         self.cl, self.device = cl, device
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context, device)
-        self.options = ["-cl-std=CL1.2"]
+        self.options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self._before, self._is_tried = "", True  # text that precedes kernels; whether it is known that it compiles
+        if "Portable Computing Language" in device.platform.name:
+            self._before, self._is_tried = pocl.DECLARATIONS, False
+            self.options += pocl.OPTIONS
         # Arguments belong to a kernel until it is enqueued; and not every driver takes calls of several threads.
         self._lock = threading.RLock()
 
     def build(self, kernel: KernelSource) -> Any:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what compilers remark on kernels that they accept
-                program = self.cl.Program(self.context, kernel.text).build(options=self.options, cache_dir=False)
+            program = self._built(kernel.text)
         except self.cl.Error as error:
             source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
             raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {_first_error(error)}",
                                fix=f"the source lies in {source}") from None  # fmt: skip
-        return self.cl.Kernel(program, kernel.entry)
+        return _Kernel(self.cl.Kernel(program, kernel.entry), kernel.members)
+
+    def _built(self, text: str) -> Any:
+        """A program. A PoCL for which our declarations are not right reads its own, from the first kernel on."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what compilers remark on kernels that they accept
+                program = self.cl.Program(self.context, self._before + text)
+                program.build(options=self.options, cache_dir=False)
+        except self.cl.Error:
+            if self._is_tried:
+                raise
+            self._before, self._is_tried = "", True
+            self.options = [option for option in self.options if option not in pocl.OPTIONS]
+            return self._built(text)
+        self._is_tried = True
+        return program
 
     # -------------------------------------------------------------------------------------------------- runtime.device
 
@@ -194,18 +220,34 @@ class _Queue:
             self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
                                  dst_offset=target_offset)  # fmt: skip
 
-    def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
-        for groups, buffers, words in members:
-            count = len(buffers)
-            words[:count] = [buffer.offset for buffer in buffers]
-            with self._lock:
-                for number, buffer in enumerate(buffers):
-                    kernel.set_arg(number, buffer.handle)
-                kernel.set_arg(count, words)
-                kernel.set_arg(count + 1, fault.handle)
-                if shared:
-                    kernel.set_arg(count + 2, self.cl.LocalMemory(shared))
-                self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * GROUP,), (GROUP,))
+    def launch(self, kernel: _Kernel, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
+        for _, buffers, words in members:
+            words[:len(buffers)] = [buffer.offset for buffer in buffers]
+        words = _words_of(members, kernel.members) if kernel.members > 1 else members[0].words
+        buffers = [buffer for member in members for buffer in member.buffers]
+        buffers += list(members[0].buffers) * (kernel.members - len(members))
+        with self._lock:
+            entry = kernel.entry
+            for number, buffer in enumerate(buffers):
+                entry.set_arg(number, buffer.handle)
+            entry.set_arg(len(buffers), words)
+            entry.set_arg(len(buffers) + 1, fault.handle)
+            if shared:
+                entry.set_arg(len(buffers) + 2, self.cl.LocalMemory(shared))
+            groups = sum(member.groups for member in members)
+            self.cl.enqueue_nd_range_kernel(self.queue, entry, (groups * GROUP,), (GROUP,))
+
+
+def _words_of(members: Sequence[Work], room: int) -> np.ndarray:
+    """The words of all members, each at its place, and then with which group each begins."""
+    size = len(members[0].words)
+    words = np.zeros(room * (size + 1), np.int64)
+    for k, member in enumerate(members):
+        words[k * size : (k + 1) * size] = member.words
+    firsts = words[room * size :]
+    firsts[:] = np.iinfo(np.int64).max
+    firsts[: len(members)] = list(accumulate((member.groups for member in members), initial=0))[:-1]
+    return words
 
 
 def _first_error(error: Exception) -> str:

@@ -64,6 +64,9 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "product of few rows, along rows": lambda: leaf(2, 20) @ leaf(9, 20).T,
     "stacks of products": lambda: leaf(2, 9, 3, dtype="int32") @ leaf(2, 3, 4, dtype="int32"),
     "small product": lambda: leaf(3, 5) @ leaf(5, 4),
+    "members of a launch": lambda: gc.concat([gc.softmax(leaf(3 + k, 70), axis=1) for k in range(3)], axis=0),
+    "random numbers": lambda: gc.random.Generator(5).normal(size=(33,)),
+    "sorted rows": lambda: gc.take_along_axis(leaf(4, 9), gc.argsort(leaf(4, 9), axis=1), axis=1) + 1,
     "attention": lambda: gc.scaled_dot_product_attention(leaf(1, 3, 4), leaf(1, 5, 4), leaf(1, 5, 4), is_causal=True),
     "convolution": lambda: gc.conv2d(leaf(1, 1, 4, 4), leaf(8, 1, 2, 2)),
 }

@@ -23,6 +23,7 @@ class Rendered(Struct, frozen=True):
     scratch bytes a thread needs
     checks  nodes of the bounds checks, by the number in a fault
     extents for each parallel axis the word that holds its extent, or None where the extent is part of the text
+    most    how many members a launch may have; 0: any number
     """
 
     source: KernelSource
@@ -31,6 +32,7 @@ class Rendered(Struct, frozen=True):
     scratch: int
     checks: tuple
     extents: tuple[int | None, ...]
+    most: int = 0
 
     def with_params(self, numbers: Sequence[int]) -> Rendered:
         """The same kernel where its scalars are these of the program."""
@@ -83,3 +85,8 @@ def _loops(dialect: str):
 def render(kernel: Kernel, dialect: str) -> Rendered:
     """The kernel in a dialect. Equal structure gives equal text, whatever the sizes."""
     return _loops(dialect).render(kernel, environment(), dialect)
+
+
+def render_for_members(kernel: Kernel, dialect: str) -> Rendered:
+    """The kernel for a launch of several members, where that is another text (Target.arguments)."""
+    return _loops(dialect).render(kernel, environment(), dialect, members=True)

@@ -28,23 +28,30 @@ from graphc.ir.dtype import DType
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
+from graphc.ir.target import Target
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention}
 
 
-def render(kernel: Kernel, environment, name: str) -> Rendered:
+def render(kernel: Kernel, environment, name: str, members: bool = False) -> Rendered:
+    """members: the text for a launch of several, where their buffers and words are arguments."""
     model = _Model(kernel, name)
-    text = _text(environment, model, "kernel_name")
+    text, most = _text(environment, model, "kernel_name", members)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
     text = text.replace(" kernel_name(", f" {entry}(")
     s = model.spell
     words = tuple(s.args) + (0,) * len(s.params)
     params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
     extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
-    source = KernelSource(entry, text, reports=bool(s.checks))
-    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents)
+    source = KernelSource(entry, text, bool(s.checks), most if members else min(most, 1))
+    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents, most)
+
+
+def most_members(target: Target, buffers: int, words: int) -> int:
+    """How many members' pointers, words and first groups there is room for, beside pointers to faults and scratch."""
+    return max((target.arguments - 16) // (8 * (buffers + words + 1)), 1) if target.arguments else 0
 
 
 def prepare(environment, name: str) -> None:
@@ -59,7 +66,8 @@ def _preamble(environment, name: str) -> str:
     return environment.get_template(f"{name}/preamble.j2").render().strip()
 
 
-def _text(environment, model: _Model, entry: str) -> str:
+def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, int]:
+    """The text, and how many members a launch may have."""
     kernel, spell = model.kernel, model.spell
     prologue = model.prologue()
     body = model.statements(kernel.body, {})
@@ -71,14 +79,16 @@ def _text(environment, model: _Model, entry: str) -> str:
               for k, (n, d, _) in enumerate(spell.params)]
     if spell.checks:
         spell.helpers["gc_check_index"] = None
+    words = len(buffers) + len(spell.args) + len(params) + 1
+    most = most_members(language.target, len(buffers), words)
     values = {"entry": entry, "helpers": helpers(environment, list(spell.helpers)), "buffers": buffers,
               "params": params, "axes": axes, "body": body, "prologue": prologue, "scratch": model.scratch > 0,
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
-              "words": len(buffers) + len(spell.args) + len(params) + 1, "teams": model.teams_text(),
+              "words": words, "teams": model.teams_text(), "members": most if members else 0,
               "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
               + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
               "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
-    return _filled(environment, language.name, json.dumps(values))
+    return _filled(environment, language.name, json.dumps(values)), most
 
 
 @functools.lru_cache(maxsize=64)

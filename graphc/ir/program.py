@@ -18,6 +18,7 @@ class KernelSource(Struct, frozen=True):
     entry: str              # the entry point, a C identifier; equal text has equal entry
     text: str               # source in the backend's language
     reports: bool = False   # whether it says of bad indices in memory of the device, which the host has to read
+    members: int = 0        # how many members of a launch its arguments have room for; 0: that is no matter of its text
 
 
 class Slot(Struct, frozen=True):

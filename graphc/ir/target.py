@@ -23,6 +23,8 @@ class Target(Struct, frozen=True):
     buffers    of one kernel, with a few to spare
     templates  kinds of Template that codegen has a text for; what it has none for is plain loops
     members    whether a launch can have several members
+    arguments  bytes that a launch's arguments may have, where its members' buffers and words are arguments; 0: they
+               lie in memory
     matrix     what a matrix unit multiplies, by the names of `unit_type` (docs/numerics.md: an order of their own)
     """
 
@@ -31,6 +33,7 @@ class Target(Struct, frozen=True):
     buffers: int = 56
     templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted")
     members: bool = True
+    arguments: int = 0
     matrix: tuple[str, ...] = ()
 
 

@@ -46,9 +46,10 @@ def alike(steps: Sequence) -> list[LoweredKernel]:
     return [step for fellows in kinds.values() if len(fellows) > 1 for step in fellows]
 
 
-def batch(steps: Sequence, sources: dict[LoweredKernel, Hashable], singles: Sequence[OneElement],
-          roots: Sequence[Node]) -> list[Batch | LibraryCall]:
-    """Independent kernels of one source text as launches. `sources`: the text of each that may have fellows.
+def batch(steps: Sequence, sources: dict[LoweredKernel, Hashable], most: dict[LoweredKernel, int],
+          singles: Sequence[OneElement], roots: Sequence[Node]) -> list[Batch | LibraryCall]:
+    """Independent kernels of one source text as launches. `sources`: the text of each that may have fellows; `most`:
+    how many members a launch of that may have, 0 for any number.
 
     Kernels of one level are independent. So are those whose results nobody reads, whatever their level: an optimiser
     waits until the last gradient is there. Each launch stands where its last member stood. A launch that would hold
@@ -69,7 +70,7 @@ def batch(steps: Sequence, sources: dict[LoweredKernel, Hashable], singles: Sequ
     found = [(k, step if isinstance(step, LibraryCall) else Batch((step,))) for k, step in enumerate(steps)
              if step not in text]
     for members in fellows.values():
-        for part in _divided(members, kept):
+        for part in _divided(members, kept, most[members[0]]):
             found += [(max(place[m] for m in b.members), b) for b in _with_singles(part, own)]
     return [b for _, b in sorted(found, key=lambda item: item[0])]
 
@@ -80,13 +81,13 @@ def _reads(step: LoweredKernel | LibraryCall) -> list[Node]:
     return [n for n, b in zip(step.nodes, step.kernel.buffers, strict=True) if not b.written]
 
 
-def _divided(members: list[LoweredKernel], kept: set[Node]) -> list[list[LoweredKernel]]:
-    """The members in parts that hold no more than HELD bytes of temporaries each."""
+def _divided(members: list[LoweredKernel], kept: set[Node], most: int) -> list[list[LoweredKernel]]:
+    """The members in parts that hold no more than HELD bytes of temporaries each, nor more than `most` members."""
     parts: list[list[LoweredKernel]] = []
     room = 0
     for member in members:
         held = sum(n.nbytes for n in member.nodes if n.op is not BUFFER and n not in kept)
-        if not parts or held > room:
+        if not parts or held > room or len(parts[-1]) == most:
             parts.append([])
             room = HELD
         parts[-1].append(member)
