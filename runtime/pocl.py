@@ -2,17 +2,18 @@
 
 PoCL puts a megabyte of declarations before every program: each function of OpenCL C for each length of vector. Clang
 reads them in three fifths of the time that a small kernel takes in all. They stand behind an include guard, so OPTIONS
-leave them out, and DECLARATIONS, put before a kernel, are what generated text uses of them. A function that is missing
-here is an error of the compiler: C's implicit declarations are no part of OpenCL C.
+leave them out, and DECLARATIONS, put before a kernel, take their place: the functions of numbers, and what else
+generated text uses. A function that is missing here is an error of the compiler.
 """
 
 from __future__ import annotations
 
 OPTIONS = ("-D_OPENCL_H_",)
 
-_MATH = ("acos acosh asin asinh atan atanh ceil cos cosh erf exp exp2 expm1 fabs floor log log10 log1p log2 rint sin "
-         "sinh sqrt tan tanh trunc").split()  # fmt: skip
-_MATH_OF_TWO = "atan2 copysign fmod hypot nextafter pow".split()
+_OF_ONE = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 exp10 expm1 fabs floor lgamma log "
+           "log10 log1p log2 logb rint round rsqrt sin sinh sqrt tan tanh tgamma trunc").split()  # fmt: skip
+_OF_TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow powr remainder".split()
+_FAST_OF_ONE = "cos exp exp2 exp10 log log2 log10 recip rsqrt sin sqrt tan".split()
 _INTEGERS = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong"}
 _VECTORS = ("float2", "double2", "uint2", "uint4")
 _REST = """\
@@ -33,9 +34,11 @@ def _declarations() -> str:
     lines.append(_REST)
     lines += [f"GC_PURE {unsigned} abs({name});" for name, unsigned in _INTEGERS.items()]
     for real in ("float", "double"):
-        lines += [f"GC_PURE {real} {name}({real});" for name in _MATH]
-        lines += [f"GC_PURE {real} {name}({real}, {real});" for name in _MATH_OF_TWO]
-        lines.append(f"GC_PURE {real} fma({real}, {real}, {real});")
+        lines += [f"GC_PURE {real} {name}({real});" for name in _OF_ONE]
+        lines += [f"GC_PURE {real} {name}({real}, {real});" for name in _OF_TWO]
+        lines += [f"GC_PURE {real} {name}({real}, {real}, {real});" for name in ("fma", "mad")]
+    lines += [f"GC_PURE float native_{name}(float);" for name in _FAST_OF_ONE]
+    lines += [f"GC_PURE float native_{name}(float, float);" for name in ("divide", "powr")]
     return "\n".join(lines) + "\n"
 
 
