@@ -155,13 +155,13 @@ class _Batch:
     def open(self, kernel: KernelSource, library: native.Native) -> int:
         """The entry point. A sound file that does not load was built on another system: it is compiled here."""
         try:
-            return library.open(self.files[kernel], kernel.entry, cache.spare_path())
+            return library.open(self.files[kernel], kernel.entry, cache.spare_path)
         except OSError:
             job = self._job(kernel)
             path = _build(self.cc, [job])[job.key]
             self.misses += 1
         try:
-            return library.open(path, kernel.entry, cache.spare_path())
+            return library.open(path, kernel.entry, cache.spare_path)
         except OSError as error:
             STORE.remove(job.key)
             source = cache.keep_source(f"{job.key}.c", kernel.text)

@@ -22,7 +22,8 @@ e = gc.exp(x - gc.max(x, axis=1, keepdims=True))
 y = (e / gc.sum(e, axis=1, keepdims=True)).numpy()
 assert (y == np.float32(1 / 256)).all()
 """
-ONLY_COLD = ("graphc.build", "graphc.passes", "graphc.codegen", "graphc.runtime.build", "jinja2", "subprocess")
+ONLY_COLD = ("graphc.build", "graphc.passes", "graphc.codegen", "graphc.runtime.build", "jinja2", "subprocess",
+             "tempfile")
 NEVER = ("networkx", "rich", "cffi", "pycparser", "scipy", "importlib.metadata")
 LISTED = f"print(*sorted(set({[*ONLY_COLD, *NEVER]}) & set(sys.modules)))"
 

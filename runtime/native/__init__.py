@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,16 +37,17 @@ class Native(Struct, frozen=True):
     run: Any
     copy_kernel: int
 
-    def open(self, path: Path, entry: str, spare: Path) -> int:
+    def open(self, path: Path, entry: str, spare: Callable[[], Path]) -> int:
         """The address of a kernel's entry point. Raises OSError with the loader's reason.
 
-        The loader knows a library by its path. One that was opened before is copied to `spare` and opened there.
+        The loader knows a library by its path. One that was opened before is copied to a path that `spare` makes, and
+        opened there.
         """
         with _lock:
             if str(path) in _opened:
                 import shutil
 
-                path = Path(shutil.copyfile(path, spare))
+                path = Path(shutil.copyfile(path, spare()))
             _opened.add(str(path))
         message = self.ffi.new("char[]", 512)
         address = self.lib.gc_open(os.fsencode(path), entry.encode(), message, 512)
