@@ -9,6 +9,7 @@ from graphc.canonical import Graph, rebuild_canonical
 from graphc.codegen import Rendered, render, render_for_members, target_of
 from graphc.config import settings
 from graphc.errors import ConfigError
+from graphc.ir.kernel import Kernel
 from graphc.ir.node import Node, const, const_words, make
 from graphc.ir.ops import GET, LIBRARY_CALL
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
@@ -108,28 +109,30 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
 
 
 def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:
-    """The text of kernels that may share it. Groups that were lowered once are rendered once."""
+    """The text of kernels that may share it."""
     known: dict[tuple, Rendered] = {}
-    found = {}
-    for step in steps:
-        kernel = step.kernel
-        form = (id(kernel.body), id(kernel.prologue), kernel.buffers)
-        if form not in known:
-            places = tuple((k, dtype) for k, (_, dtype) in enumerate(kernel.params))
-            known[form] = render(replace(kernel, params=places), dialect)
-        found[step] = known[form].with_params([number for number, _ in kernel.params])
-    return found
+    return {step: _once(step.kernel, dialect, known) for step in steps}
+
+
+def _once(kernel: Kernel, dialect: str, known: dict[tuple, Rendered]) -> Rendered:
+    """The text of a kernel. Groups that were lowered once are rendered once; their kernels are alive meanwhile."""
+    form = (id(kernel.body), id(kernel.prologue), kernel.buffers)
+    if form not in known:
+        places = tuple((k, dtype) for k, (_, dtype) in enumerate(kernel.params))
+        known[form] = render(replace(kernel, params=places), dialect)
+    return known[form].with_params([number for number, _ in kernel.params])
 
 
 def _render(steps, drafts: dict[LoweredKernel, Rendered], dialect: str) -> dict[LoweredKernel, Rendered]:
     """The text of each launch; `drafts` holds what was rendered before memory was planned."""
     rendered: dict[LoweredKernel, Rendered] = {}
+    known: dict[tuple, Rendered] = {}
     for step in steps:
         for k, member in enumerate(step.members if isinstance(step, Batch) else ()):
             if k in step.singles:
                 rendered[member] = rendered[step.members[0]].of_one_element(step.singles[k])
             else:
-                rendered[member] = drafts.get(member) or render(member.kernel, dialect)
+                rendered[member] = drafts.get(member) or _once(member.kernel, dialect, known)
         if isinstance(step, Batch) and len(step.members) > 1 and rendered[step.members[0]].most:
             first = step.members[0]
             rendered[first] = replace(rendered[first], source=render_for_members(first.kernel, dialect).source)

@@ -223,7 +223,7 @@ def index_of(expr: Node) -> Index | None:
     return None
 
 
-def operands(expr: Node) -> list[Node]:
+def operands(expr: Node) -> tuple[Node, ...]:
     """The expressions that this one reads: its sources and what its index gathers."""
     index = index_of(expr)
-    return list(expr.srcs) + (data_exprs(index) if index is not None else [])
+    return expr.srcs if index is None else (*expr.srcs, *data_exprs(index))

@@ -108,6 +108,8 @@ def updates_in_place(node: Node) -> bool:
 def never_stored(order: list[Node]) -> set[Node]:
     """What an attention or its gradient computes block by block: the scores and weights, from their products up, and
     the masks that are computed from positions alone, which would be as large."""
+    if not any(node.op.kind == PART for node in order):
+        return set()
     scores: set[Node] = set()           # with a product of an attention under it
     computed: set[Node] = set()         # from no memory at all
     for node in order:

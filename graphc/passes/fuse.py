@@ -200,6 +200,8 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: i
 def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
     """Views to store because indices through them would grow without bound: reshape, transpose, reshape, ..."""
     cut: set[Node] = set()
+    if sum(node.op is RESHAPE for node in order) <= MAX_TURNS:
+        return cut
     turns: dict[Node, tuple[int, bool]] = {}    # reshapes under it, and whether axes were moved since the last
     for node in order:
         count, moved = 0, False

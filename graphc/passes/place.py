@@ -98,17 +98,18 @@ class _Placer:
             if expr in done:
                 stack.pop()
                 continue
-            missing = [o for o in operands(expr) if o not in done]
+            below = operands(expr)
+            missing = [o for o in below if o not in done]
             if missing:
                 stack.extend(reversed(missing))    # the first operand first: values live shorter
                 continue
             stack.pop()
-            done[expr] = self._one(expr, done, scopes)
+            done[expr] = self._one(expr, below, done, scopes)
         rewritten, depth = done[root]
         return self._name(root, rewritten, depth, scopes) if depth < scopes[-1].depth else rewritten
 
-    def _one(self, expr: Node, done: dict, scopes: list[_Scope]) -> tuple[Node, int]:
-        depth = max([self._own_depth(expr, scopes), *(done[o][1] for o in operands(expr))])
+    def _one(self, expr: Node, below: tuple[Node, ...], done: dict, scopes: list[_Scope]) -> tuple[Node, int]:
+        depth = max([self._own_depth(expr, scopes), *[done[o][1] for o in below]])
         for scope in scopes[:depth + 1]:
             if expr in scope.named:
                 return scope.named[expr], depth
@@ -118,7 +119,7 @@ class _Placer:
         if index is not None and data_exprs(index):
             index = self._map_data(index, done)
         new = self._rebuild(expr, srcs, index)
-        self.heights[new] = 1 + max((self.heights.get(s, 0) for s in new.srcs), default=0)
+        self.heights[new] = 1 + max([self.heights.get(s, 0) for s in new.srcs], default=0)
         if self.uses.get(expr, 0) > 1 or self.heights[new] > MAX_HEIGHT or expr.op.name == "check_index":
             return self._name(expr, new, depth, scopes), depth
         return new, depth
