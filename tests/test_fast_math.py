@@ -236,6 +236,26 @@ def test_familiar_graphs_are_told_apart(relaxed, xyz):
         assert not equal_bits(inside, outside)
 
 
+def test_forms_are_recognised_with_marks(backend):
+    """A causal mask that is added to a marked product hides whole blocks, and the gradient finds its bound; a row times
+    weights that are scaled and shifted is spelled in vectors."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    q, k, v = (gc.asarray(numbers(2, 200, 8, seed=seed)) for seed in range(3))
+    mask = gc.where(gc.arange(200) <= gc.arange(200)[:, None], gc.asarray(0, dtype=gc.float32), -gc.inf)
+    x, weights, shift = gc.asarray(numbers(1, 64)), gc.asarray(np.ones((64, 100), np.int8)), gc.asarray(numbers(100))
+
+    def loss(q, k, v):
+        return gc.sum((gc.softmax((q @ k.mT) * 0.3 + mask, axis=-1) @ v) ** 2)
+    programs = {"diagonal": lambda: [gc.softmax((q @ k.mT) * 0.3 + mask, axis=-1) @ v],
+                "contract_weighted": lambda: gc.grad(loss, argnums=(0, 1, 2))(q, k, v),
+                "gc_lanes_int8(&": lambda: [x @ (weights.astype("float32") * 0.5 + shift)]}
+    for found, program in programs.items():
+        for inside in (False, True):
+            results = fast(program)() if inside else program()
+            assert any(found in kernel.source for kernel in gc.plan(*results).kernels), (found, inside)
+
+
 def test_results_on_live_data_are_held_to_the_tolerances_of_marks(relaxed, xyz):
     x, y, z = xyz
     with settings.override(verify=1), gc.fast_math():

@@ -11,7 +11,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, VALUE, Let, data_exprs, index_of, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import ADD, AND, CAST, CONST, FENCE, MUL, NEG, OR, SHR, SUB, XOR
+from graphc.ir.ops import ADD, AND, CAST, CONST, FENCE, FMA, MUL, NEG, OR, SHR, SUB, XOR
 
 _INTEGERS = (dt.int8, dt.uint8, dt.int16, dt.uint16, dt.int32)      # held in lanes of int32, by value
 _FLOATS = (dt.float16, dt.bfloat16, dt.float32)                     # held in lanes of float32
@@ -63,7 +63,7 @@ class Lanes:
         if op is SHR:
             return dtype in _INTEGERS and not self._varies(node.srcs[1]) and self._known(node.srcs[0])
         exact = {ADD: (dt.float32, dt.int32), SUB: (dt.float32, dt.int32), MUL: (dt.float32, dt.int32),
-                 NEG: (dt.float32,), FENCE: _INTEGERS + _FLOATS, AND: _INTEGERS, OR: _INTEGERS, XOR: _INTEGERS}
+                 NEG: (dt.float32,), FMA: (dt.float32,), FENCE: _INTEGERS + _FLOATS, AND: _INTEGERS, OR: _INTEGERS, XOR: _INTEGERS}
         return dtype in exact.get(op, ()) and all(self._known(s) for s in node.srcs)
 
     # ------------------------------------------------------------------------------------------------ spelling
@@ -100,6 +100,8 @@ class Lanes:
             return f"(-{self.expr(node.srcs[0])})"
         if op is FENCE:
             return self.expr(node.srcs[0])
+        if op is FMA:
+            return f"gc_fma_vector({', '.join(map(self.expr, node.srcs))})"
         if op is ADD and (fused := self._fused(node)):
             return fused
         if op is AND and (masked := self._masked(node)):

@@ -30,7 +30,7 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
-    ADD, CAST, CONST, CONTRACT, EQ, EXP, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE, WHERE,
+    ADD, CAST, CONST, CONTRACT, EQ, EXP, FMA, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE, WHERE,
 )
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
@@ -38,7 +38,7 @@ from graphc.ir.trees import CHUNKS, LANES
 LONG, TOO_LONG = 24, 256     # cost from which strips pay, and from which compiling them takes over a second; but where
 # one loop calls functions as often as that, the compiler gives up inlining them, and with that vectors
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
-_PLAIN = (ADD, SUB, MUL, NEG, LT, LE, EQ, WHERE, CAST)
+_PLAIN = (ADD, SUB, MUL, FMA, NEG, LT, LE, EQ, WHERE, CAST)
 _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
 LINE = 64           # bytes of a cache line
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile

@@ -12,7 +12,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import Operand, Span, Store, Template
 from graphc.ir.node import Node, make, rebuild
-from graphc.ir.ops import ADD, SCORES, WHERE
+from graphc.ir.ops import ADD, FMA, MUL, SCORES, WHERE
 from graphc.passes.contract import Contraction, nest
 from graphc.passes.diagonal import diagonal_of, is_const
 from graphc.passes.evaluate import QUERIES
@@ -67,11 +67,11 @@ class Attention(Contraction):
 
     def _split_causal(self, score: Node) -> tuple[Node, tuple[Node, int] | None]:
         """The score without its causal mask, and d and slope with which that leaves the keys n <= m * slope + d."""
-        if score.op is ADD:
-            for mask, other in (score.srcs, score.srcs[::-1]):
-                if mask.op is WHERE and (found := self._masked(mask)) is not None and is_const(found[0], 0):
-                    _, d, rest = found
-                    return other if rest is None else rebuild(score, (other, _select(rest, mask))), d
+        for mask, *others in _sums(score):
+            if mask.op is WHERE and (found := self._masked(mask)) is not None and is_const(found[0], 0):
+                _, d, rest = found
+                other = others[0] if score.op is ADD else make(MUL, score.dtype, (), tuple(others))
+                return other if rest is None else rebuild(score, (*others, _select(rest, mask))), d
         if score.op is WHERE and (found := self._masked(score)) is not None:
             kept, d, rest = found
             return kept if rest is None else _select(rest, score), d
@@ -124,6 +124,14 @@ class Attention(Contraction):
     def refinements(self) -> dict[str, tuple[int, ...]]:
         """Only the stacks are split: loops over queries and keys are the template's."""
         return {name: extents for name, extents in super().refinements().items() if name == "b"}
+
+
+def _sums(score: Node) -> list[tuple[Node, ...]]:
+    """What is added up to a score: each source, and the others."""
+    if score.op is FMA:
+        a, b, c = score.srcs
+        return [(c, a, b)]
+    return [score.srcs, score.srcs[::-1]] if score.op is ADD else []
 
 
 def _select(condition: Node, where: Node) -> Node:

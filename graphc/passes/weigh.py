@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Operand, Span, Store, Template, index_of, operands
 from graphc.ir.node import Node, make, rebuild
-from graphc.ir.ops import ADD, CAST, DIV, EXP, INVERT, MUL, NEG, SUB, WHERE
+from graphc.ir.ops import ADD, CAST, DIV, EXP, FMA, INVERT, MUL, NEG, SUB, WHERE
 from graphc.passes.attend import SCORE, Attention
 from graphc.passes.contract import nest
 from graphc.passes.diagonal import diagonal_of, is_const
@@ -122,6 +122,8 @@ class Weighted(Attention):
             return self._vanishes(srcs[0], -float("inf"))
         if (op is MUL and not to) or (op is ADD and to):
             return self._vanishes(srcs[0], to) or self._vanishes(srcs[1], to)
+        if op is FMA and to:        # of a product and what is added to it
+            return self._vanishes(srcs[2], to)
         if op is WHERE:
             condition, yes, no = srcs
             for holds, kept, other in ((True, yes, no), (False, no, yes)):
