@@ -63,7 +63,8 @@ class Lanes:
         if op is SHR:
             return dtype in _INTEGERS and not self._varies(node.srcs[1]) and self._known(node.srcs[0])
         exact = {ADD: (dt.float32, dt.int32), SUB: (dt.float32, dt.int32), MUL: (dt.float32, dt.int32),
-                 NEG: (dt.float32,), FMA: (dt.float32,), FENCE: _INTEGERS + _FLOATS, AND: _INTEGERS, OR: _INTEGERS, XOR: _INTEGERS}
+                 NEG: (dt.float32,), FMA: (dt.float32,), FENCE: _INTEGERS + _FLOATS,
+                 AND: _INTEGERS, OR: _INTEGERS, XOR: _INTEGERS}
         return dtype in exact.get(op, ()) and all(self._known(s) for s in node.srcs)
 
     # ------------------------------------------------------------------------------------------------ spelling
