@@ -55,8 +55,8 @@ HEAD = """# Results on a GPU
 Milliseconds per call: medians over rounds in which the libraries take turns. Every answer was first checked against
 NumPy in float64. The copy and the BLAS were measured in the same run. Made by `python -m benchmarks.gpu`.
 """
-HALVES = ("bfloat16", "float16")  # works of their own: products, by those who have the type
-PRODUCTS = ("gemm", "gelu_mlp", *HALVES)  # the works for which GRAPHC_MATMUL=library is measured too
+UNIT = ("bfloat16", "float16", "tf32")  # works of their own: products on matrix units, by those who have the type
+PRODUCTS = ("gemm", "gelu_mlp", *UNIT)  # the works for which GRAPHC_MATMUL=library is measured too
 
 
 class Peer(Struct, frozen=True):
@@ -224,11 +224,13 @@ def seconds_of(peer: Peer, call: Callable[[], Any], repeat: int) -> float:
         return (time.perf_counter() - start) / repeat
 
 
-def half_products(opened: dict[str, Peer], rounds: int, n: int, name: str) -> Row:
-    """Products of a narrow dtype, by those who have it."""
+def unit_products(opened: dict[str, Peer], rounds: int, n: int, name: str) -> Row:
+    """Products of a narrow dtype, by those who have it; or of float32 in `fast_math`, and what others call that."""
     import ml_dtypes
 
-    kind = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16}[name]
+    import graphc as gc
+
+    kind = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "tf32": np.float32}[name]
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((n, n), np.float32).astype(kind) for _ in range(2))
     expected = a.astype(np.float64) @ b.astype(np.float64)
@@ -241,11 +243,16 @@ def half_products(opened: dict[str, Peer], rounds: int, n: int, name: str) -> Ro
         if own == "torch":
             import torch
 
-            x, y = (torch.from_numpy(v.astype(np.float32)).cuda().to(getattr(torch, name)) for v in (a, b))
+            x, y = (torch.from_numpy(v.astype(np.float32)).cuda() for v in (a, b))
             peer = Peer(peer.take, peer.bind, peer.wait, lambda answer: answer.float().cpu().numpy())
-            call = lambda x=x, y=y: x @ y  # noqa: E731
+            if name == "tf32":
+                call = _in_tf32(lambda x=x, y=y: x @ y)
+            else:
+                x, y = (v.to(getattr(torch, name)) for v in (x, y))
+                call = lambda x=x, y=y: x @ y  # noqa: E731
         else:
             call = peer.bind(_plain_product(), tuple(peer.take(v) for v in (a, b)))
+            call = gc.fast_math()(call) if name == "tf32" else call
         error = np.abs(np.asarray(peer.give(call())).astype(np.float64) - expected).max() / n**0.5
         if error > 0.1:
             row.failed[own] = f"off by {error:.3g} of the standard deviation"
@@ -253,6 +260,21 @@ def half_products(opened: dict[str, Peer], rounds: int, n: int, name: str) -> Ro
             calls[own] = peer, call
     _take_turns(row, calls, rounds)
     return row
+
+
+def _in_tf32(call: Callable[[], Any]) -> Callable[[], Any]:
+    """A product by torch, in TF32."""
+    import torch
+
+    def inside():
+        matmul = torch.backends.cuda.matmul
+        before, matmul.allow_tf32 = matmul.allow_tf32, True
+        try:
+            return call()
+        finally:
+            matmul.allow_tf32 = before
+
+    return inside
 
 
 def _plain_product() -> ModuleType:
@@ -390,7 +412,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about |= {"copy": f"{copy / 1e9:,.0f} GB/s", "BLAS float32": f"{product / 1e12:,.2f} TFLOP/s"}
     rows = []
     for work in options.work:
-        rows.append(half_products(opened, options.rounds, 64 if options.small else 4096, work) if work in HALVES
+        rows.append(unit_products(opened, options.rounds, 64 if options.small else 4096, work) if work in UNIT
                     else measure(work, opened, options.rounds, options.small))  # fmt: skip
         print(rows[-1].title, {p: f"{t * 1e3:.4g} ms" for p, t in rows[-1].medians().items()}, rows[-1].failed or "")
     remarks += [f"No time for {TITLES.get(p, p)} in {row.title}: {why}"
@@ -415,7 +437,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    all_works = [*WORKS, *HALVES]
+    all_works = [*WORKS, *UNIT]
     parser.add_argument("--backend", default="gpu", help="cuda, hip or another (default: the best GPU)")
     parser.add_argument("--work", type=of(all_works), default=all_works, metavar="NAME,...")
     parser.add_argument("--peers", type=of(PEERS), default=list(PEERS), metavar="NAME,...")

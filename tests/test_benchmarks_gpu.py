@@ -33,12 +33,13 @@ def test_the_page(tmp_path, capsys, backend):
     if backend not in ("cpu", "reference"):
         pytest.skip("two hosts are enough")
     out = tmp_path / "GPU.md"
-    assert gpu.main(["--backend", backend, "--small", "--no-suite", "--rounds", "1", "--work", "softmax,gemm,bfloat16",
-                     "--peers", "graphc,graphc+library,cupy", "--out", str(out)]) == 0  # fmt: skip
+    assert gpu.main(["--backend", backend, "--small", "--no-suite", "--rounds", "1",
+                     "--work", "softmax,gemm,bfloat16,tf32", "--peers", "graphc,graphc+library,cupy", "--out", str(out)]) == 0  # fmt: skip
     lines = out.read_text().splitlines()
     header = next(line for line in lines if line.startswith("| work (ms)")).split(" | ")
     gemm = next(line for line in lines if line.startswith("| GEMM 4096 float32 (tiny)")).split(" | ")
     assert len(gemm) == len(header) and all(float(cell) > 0 for cell in gemm[1:3])
+    assert any(line.startswith("| GEMM 64 tf32 | ") for line in lines)
     assert any(line.startswith("- copy: ") for line in lines)
     assert any("launches takes the host" in line for line in lines)
     assert "- date: 20" in out.read_text() and not any(line.startswith("- cache") for line in lines)

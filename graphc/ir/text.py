@@ -186,7 +186,7 @@ def _expr_text(e: Node, names: list[str]) -> str:
     if e.op is LOCAL:
         return f"{e.attrs[0]}[{_index_text(e.attrs[1], names)}]"
     name = f"{e.op}" if e.op.name != "cast" else f"{e.dtype}"
-    return f"{name}({', '.join(_expr_text(s, names) for s in e.srcs)})"
+    return f"{'fast ' * (e.attrs == ops.FAST)}{name}({', '.join(_expr_text(s, names) for s in e.srcs)})"
 
 
 def _index_text(index: Index, names: list[str]) -> str:
