@@ -24,7 +24,7 @@ assert (y == np.float32(1 / 256)).all()
 """
 ONLY_COLD = ("graphc.build", "graphc.passes", "graphc.codegen", "graphc.runtime.build", "jinja2", "subprocess",
              "tempfile")
-NEVER = ("networkx", "rich", "cffi", "pycparser", "scipy", "importlib.metadata")
+NEVER = ("ml_dtypes", "networkx", "rich", "cffi", "pycparser", "scipy", "importlib.metadata")
 LISTED = f"print(*sorted(set({[*ONLY_COLD, *NEVER]}) & set(sys.modules)))"
 
 

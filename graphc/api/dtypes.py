@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import builtins
 
-import ml_dtypes
-import numpy as np
 from msgspec import Struct
 
 from graphc.api import record
@@ -120,7 +118,7 @@ def finfo(type, /) -> finfo_object:
     dtype = _dtype_of(type).real
     if dtype.kind != "f":
         raise DTypeError(f"{dtype} is not a floating dtype", op="finfo", fix="use iinfo")
-    info = ml_dtypes.finfo(dtype.numpy) if dtype is dtypes.bfloat16 else np.finfo(dtype.numpy)
+    info = dtypes.finfo(dtype)
     return finfo_object(dtype.bits, *(float(v) for v in (info.eps, info.max, info.min, info.smallest_normal)), dtype)
 
 

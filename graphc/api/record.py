@@ -160,14 +160,11 @@ def _nested(x, depth: int = 0):
 
 
 def numpy_dtype(dtype: np.dtype, name: str) -> DType:
-    found = _FROM_NUMPY.get(dtype) or _FROM_NUMPY.get(dtype.newbyteorder("="))
+    found = dtypes.of_numpy(dtype)
     if found is None:
         raise DTypeError(f"arrays of {dtype} are not supported", op=name,
                          fix="convert it first; graphc has " + ", ".join(d.name for d in dtypes.ALL))
     return found
-
-
-_FROM_NUMPY = {d.numpy: d for d in dtypes.ALL}
 
 
 def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | None = None, device: str | None = None,

@@ -5,7 +5,6 @@ import builtins
 import functools
 from collections.abc import Hashable
 
-import ml_dtypes
 import numpy as np
 
 from graphc.errors import DTypeError
@@ -16,12 +15,22 @@ class DType:
 
     __slots__ = ("name", "numpy", "itemsize", "kind", "bits")
 
-    def __init__(self, name: str, numpy_dtype, kind: str):
+    def __init__(self, name: str, numpy_dtype, kind: str, itemsize: int | None = None):
         self.name = name
-        self.numpy = np.dtype(numpy_dtype)
-        self.itemsize = self.numpy.itemsize
+        if numpy_dtype is not None:
+            self.numpy = np.dtype(numpy_dtype)
+        self.itemsize = itemsize or self.numpy.itemsize
         self.kind = kind  # b bool, i signed, u unsigned, f real floating, c complex
         self.bits = 8 * self.itemsize
+
+    def __getattr__(self, name: str):
+        """bfloat16's dtype in NumPy, at its first use: the import is 9 ms, which few processes need."""
+        if name != "numpy":
+            raise AttributeError(f"{self!r} has no {name!r}")
+        import ml_dtypes
+        self.numpy = np.dtype(ml_dtypes.bfloat16)
+        _BY_NUMPY[self.numpy] = self
+        return self.numpy
 
     def __repr__(self) -> str:
         return f"graphc.{self.name}"
@@ -53,7 +62,7 @@ uint16 = DType("uint16", np.uint16, "u")
 uint32 = DType("uint32", np.uint32, "u")
 uint64 = DType("uint64", np.uint64, "u")
 float16 = DType("float16", np.float16, "f")
-bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "f")
+bfloat16 = DType("bfloat16", None, "f", 2)
 float32 = DType("float32", np.float32, "f")
 float64 = DType("float64", np.float64, "f")
 complex64 = DType("complex64", np.complex64, "c")
@@ -62,7 +71,7 @@ complex128 = DType("complex128", np.complex128, "c")
 ALL = (bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
        float16, bfloat16, float32, float64, complex64, complex128)
 _BY_NAME = {d.name: d for d in ALL}
-_BY_NUMPY = {d.numpy: d for d in ALL}
+_BY_NUMPY = {d.numpy: d for d in ALL if d is not bfloat16}
 _FROM_PYTHON = {builtins.bool: bool, int: int64, complex: complex128}
 
 
@@ -79,9 +88,18 @@ def _convert(value) -> DType:
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     try:
-        return _BY_NUMPY[np.dtype(value).newbyteorder("=")]
-    except (KeyError, TypeError, ValueError):
-        raise _unknown(value) from None
+        found = of_numpy(np.dtype(value))
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        raise _unknown(value)
+    return found
+
+
+def of_numpy(dtype: np.dtype) -> DType | None:
+    """The data type of NumPy's dtype in any byte order; None for one that graphc does not have."""
+    found = _BY_NUMPY.get(dtype) or _BY_NUMPY.get(dtype.newbyteorder("="))
+    return bfloat16 if found is None and dtype.name == "bfloat16" and dtype == bfloat16.numpy else found
 
 
 def _unknown(value) -> DTypeError:
@@ -159,4 +177,7 @@ def iinfo(dtype) -> np.iinfo:
 
 def finfo(dtype):
     d = as_dtype(dtype)
-    return ml_dtypes.finfo(d.numpy) if d is bfloat16 else np.finfo(d.numpy)
+    if d is bfloat16:
+        import ml_dtypes
+        return ml_dtypes.finfo(d.numpy)
+    return np.finfo(d.numpy)
