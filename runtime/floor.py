@@ -1,8 +1,8 @@
 """The floor: the time below which no implementation can be, from what this machine was measured to do in this run.
 
 Bandwidth is measured with as many bytes as the work moves, because a large cache lifts what fits into it: by reading
-alone where a work writes little, else by the triad a = b + s * c (McCalpin's STREAM, 1995). Shared by benchmarks/ and
-`graphc profile`.
+alone, of several stretches at once, where a work writes little, else by the triad a = b + s * c (McCalpin's STREAM,
+1995). Shared by benchmarks/ and `graphc profile`.
 """
 from __future__ import annotations
 
