@@ -158,6 +158,7 @@ def test_a_product_that_others_read_too(relaxed, xyz):
     gc.realize(product, total)
     assert equal_bits(product.numpy(), x.numpy() * y.numpy())
     assert equal_bits(total.numpy(), rounded_once(x.numpy(), y.numpy(), z.numpy()))
+    assert gc.plan(fast(lambda: x * y + z)()).flops == 2 * x.size
 
 
 def test_float64_is_contracted(relaxed):
