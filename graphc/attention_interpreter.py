@@ -1,4 +1,5 @@
-"""Attention and weights times values in the kernel interpreter (kernel_interpreter.py), by the orders of ir/trees.py.
+"""Attention, weights times values and products in blocks in the kernel interpreter (kernel_interpreter.py), by the
+orders of ir/trees.py.
 
 `run` is the interpreter, in the iteration of a kernel that the template stands in.
 """
@@ -90,6 +91,34 @@ def weighted(run, s: Template) -> None:
             found += trees.weighted(weights, values, fma, number, width, start, stop)
         results.update({(i, k): x for k, x in enumerate(found)})
     frame.results = {s.result: lambda: results[run.at(r), run.at(e)]}
+    run.body(s.epilogue)
+    frame.results, frame.spans = {}, {}
+
+
+def blocked(run, s: Template) -> None:
+    frame, (m, n, k) = run.frame, (s.span(name) for name in "mnk")
+    at_terms = s.walked(next(o for o in s.operands if o.name == "terms"))
+    facts, number = dict(s.facts), s.dtype.numpy.type
+    depth, bits = k.size // facts["blocks"], facts["bits"]
+
+    def element(name: str, row: int, columns: int, column: int):
+        return run.read(frame.locals[name], row * columns + column, name)
+
+    def product():
+        (block, row), column = divmod(run.at(at_terms["r"]), m.size), run.at(at_terms["n"])
+        return np.int32(sum(int(element("a", row, k.size, at)) * int(element("b", at, n.size, column))
+                            for at in range(block * depth, (block + 1) * depth)))
+    frame.results["score"] = product
+    run.enter(s)
+    for column in run.positions(n) if bits else ():
+        for at in range(k.size):
+            word = int(element("words", at * bits // 32, n.size, column)) >> at * bits % 32 & (1 << bits) - 1
+            if word != int(element("b", at, n.size, column)) & (1 << bits) - 1:
+                raise run.fault(f"what is {at} of the right factor's column {column} is not in its words")
+    results = {(i, j): trees.reduce([element("terms", block * m.size + i, n.size, j)
+                                     for block in range(facts["blocks"])], "outer", lambda a, b: number(a + b),
+                                    number(-0.0)) for i in run.positions(m) for j in run.positions(n)}
+    frame.results = {s.result: lambda: results[run.at(m), run.at(n)]}
     run.body(s.epilogue)
     frame.results, frame.spans = {}, {}
 

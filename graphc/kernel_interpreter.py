@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from msgspec import Struct, field
 
-from graphc.attention_interpreter import attention, fma_of, weighted
+from graphc.attention_interpreter import attention, blocked, fma_of, weighted
 from graphc.build import Built
 from graphc.ir import program as program_steps
 from graphc.ir import trees
@@ -369,7 +369,7 @@ class _Interpreter:
 
 
 _TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "mma": _Interpreter._gemm, "attention": attention,
-              "weighted": weighted}
+              "weighted": weighted, "blocked": blocked}
 
 
 def _ordered(items: list, order: str) -> list:

@@ -73,7 +73,7 @@ def _attentions(roots: list[Node], backend: Backend) -> dict[Node, bool]:
     for root, node in zip(roots, schedule.roots, strict=True):
         while node.op.kind == MOVEMENT or node.op is CAST:
             node = node.srcs[0]
-        if "blocks" in node.op.traits:
+        if node.op is ATTENTION or node.op is WEIGHTED:
             found[root] = node.op is WEIGHTED
     return found
 

@@ -15,6 +15,7 @@ from graphc.errors import ShapeError
 from graphc.tensor import Tensor
 
 BLOCK = 32          # numbers that have a scale together
+LEAST_STEP = 2.0 ** -126    # between rounded numbers: with a smaller one they are 0
 PANEL = 64          # rows of a packed matrix that lie together: a line of the cache, of a byte each
 
 
@@ -24,8 +25,9 @@ class Quantized(Struct, frozen=True):
     codes    uint8 or int8: (..., blocks, 16) with the second half of a block in the high 4 bits, or (..., blocks, 32)
     scale    float16 (..., blocks)
     offset   float16 (..., blocks), or None for blocks without one
-    columns  0, or how many rows of the matrix lie side by side: then codes are (..., rows / columns, blocks, 16 or 32,
-             columns), neighbours in 4 bits; scale and offset (..., rows / columns, blocks, columns). See `packed`.
+    columns  0, or how many rows of the matrix lie side by side: then codes are int32 (..., rows / columns, blocks, 4 or
+             8, columns), 8 or 4 neighbours of a row in a word, the first in its lowest bits, or int8 (..., rows /
+             columns, blocks, 32, columns); scale and offset (..., rows / columns, blocks, columns). See `packed`.
     """
 
     codes: Tensor
@@ -55,56 +57,110 @@ class Quantized(Struct, frozen=True):
         [0.0, 0.9765625, 1.953125, 2.9296875]
         """
         dtype = gc.float32 if dtype is None else dtype
-        last = 1 if self.columns else 0             # axes behind that of the codes
-        axis = self.codes.ndim - 1 - last           # of the codes of a block
-        codes = self.codes
-        if codes.shape[axis] * 2 == BLOCK:
-            halves = gc.arange(8, dtype=gc.int32)[::4].expand_dims(1)      # a stride, and so no number for kernels
-            codes = (codes.astype(gc.int32).expand_dims(axis + last) >> halves) & 15
-        behind = codes.ndim - self.scale.ndim
+        axis = self.scale.ndim - (1 if self.columns else 0)     # that of the codes of a block
+        codes = self._codes()
 
         def by_block(t: Tensor) -> Tensor:
-            return t.astype(dtype).reshape((*t.shape[:axis], *(1,) * behind, *t.shape[axis:]))
+            return t.astype(dtype).reshape((*t.shape[:axis], *(1,) * (codes.ndim - t.ndim), *t.shape[axis:]))
         value = codes.astype(dtype) * by_block(self.scale)
         if self.offset is not None:
             value = value + by_block(self.offset)
         if self.columns:
-            lead = axis - 2
-            value = gc.moveaxis(value, -1, lead + 1)
+            value = gc.moveaxis(value, -1, axis - 1)
         return value.reshape(self.shape)
+
+    def _codes(self) -> Tensor:
+        """The codes one by one, as integers: (..., blocks, 32), of 4 bits (..., blocks, 2, 16); packed (..., rows /
+        columns, blocks, 32, columns), or with words and the codes of a word in the place of 32."""
+        codes = self.codes
+        if not self.columns:
+            if codes.shape[-1] == BLOCK:
+                return codes
+            halves = gc.arange(8, dtype=gc.int32)[::4].expand_dims(1)      # a stride, and so no number for kernels
+            return (codes.astype(gc.int32).expand_dims(-2) >> halves) & 15
+        if codes.shape[-2] == BLOCK:
+            return codes
+        bits = codes.shape[-2]              # of a number: a block has as many words
+        words, places = codes.expand_dims(-2), gc.arange(32, dtype=gc.int32)
+        if bits == 4:
+            return (words >> places[::4].expand_dims(1)) & 15
+        return (words << places[24::-8].expand_dims(1)) >> places[24:25]
 
     def rows(self, index: Tensor, dtype=None) -> Tensor:
         """The rows of a matrix at integer places, as an embedding: only they are read. -> (*index.shape, width)"""
         return gc.take(self.dequantize(dtype), index, axis=0)
 
-    def packed(self) -> Quantized:
+    def packed(self, words: bool = False) -> Quantized:
         """The same matrix with 64 rows side by side (all rows, where their number is no multiple of 64).
 
         x @ w.dequantize().mT then reads memory from one end to the other, in whole vectors: for one row of x some four
-        times faster. Raises ShapeError for what has fewer than two axes.
+        times faster. words: neighbours of 8 bits, too, in words of 32 bits, which is how `quantized_matmul` wants them,
+        while a float has to be made of each. Raises ShapeError for what has fewer than two axes.
         """
-        if self.columns:
-            return self
         if self.scale.ndim < 2:
             raise ShapeError(f"a shape of {self.shape} is no matrix", op="Quantized.packed")
-        rows = self.scale.shape[-2]
-        if not rows:
+        rows = self.shape[-2]
+        if not rows or self.columns and not (words and self.codes.shape[-2] == BLOCK):
             return self
-        columns = rows if rows % PANEL else PANEL
+        columns = self.columns or (rows if rows % PANEL else PANEL)
 
         def pack(t: Tensor | None) -> Tensor | None:
-            if t is None:
-                return None
+            if t is None or self.columns:
+                return t
             axis = self.scale.ndim - 2
             t = t.reshape((*t.shape[:axis], -1, columns, *t.shape[axis + 1:]))
             return gc.copy(gc.moveaxis(t, axis + 1, -1))
-        codes = self.codes
-        if codes.shape[-1] * 2 == BLOCK:        # neighbours into one byte: it is read once for two rows of a product
-            q = gc.concat([codes & 15, codes >> 4], axis=-1).reshape((*codes.shape, 2))
-            codes = q[..., 0] | (q[..., 1] << 4)
-        parts = [pack(t) for t in (codes, self.scale, self.offset)]
+        codes = pack(self._codes().reshape((*self.scale.shape, BLOCK))) if not self.columns else self.codes
+        if words or codes.dtype is gc.int32:
+            each = 8 if codes.dtype is gc.int32 else 4
+            q = codes.astype(gc.int32).reshape((*codes.shape[:-2], BLOCK // each, each, columns))
+            codes = q[..., 0, :] & (255 if each == 4 else 15)
+            for k in range(1, each):
+                codes = codes | ((q[..., k, :] & (255 if each == 4 else 15)) << (32 // each * k))
+        parts = [codes, pack(self.scale), pack(self.offset)]
         gc.realize(*(t for t in parts if t is not None))
         return Quantized(*parts, columns)
+
+
+def quantized_matmul(x, weight: Quantized) -> Tensor:
+    """x @ weight.dequantize().mT, with x too in 8 bits: products of integers, added up as integers within a block.
+
+    x (..., width), floating point, is rounded in the blocks of the weight, 32 numbers that have a scale together: the
+    largest magnitude is 127. A block's sum of products of integers is exact; times both scales, and with a block's
+    offset times the sum of its rounded x, it is a float32; these are added up as any sum over an outer axis. A block
+    of x that holds infinity or NaN gives NaN. Returns (..., rows) in the dtype of x. Raises ShapeError where widths
+    differ.
+
+    >>> import graphc as gc
+    >>> w = gc.weights.quantize(gc.arange(64.0).reshape((2, 32)), bits=8)
+    >>> gc.weights.quantized_matmul(gc.ones(32), w).tolist()
+    [495.9843..., 1520.0...]
+    """
+    rows, width = weight.shape[-2:] if len(weight.shape) == 2 else (0, -1)
+    if x.ndim == 0 or x.shape[-1] != width:
+        raise ShapeError(f"x of {x.shape} does not meet a weight of {weight.shape}", op="weights.quantized_matmul",
+                         fix="x needs as many columns as the weight, which is a matrix")
+    if not rows * width:
+        return gc.zeros((*x.shape[:-1], rows), dtype=x.dtype)
+    weight = weight.packed(words=True)
+    blocks = x.astype(gc.float32).reshape((-1, width // BLOCK, BLOCK))
+    largest = gc.abs(blocks).max(axis=-1)
+    step = gc.where(gc.isfinite(largest), largest / 127, gc.nan)
+    steps = gc.where(step < LEAST_STEP, 0.0, 1 / step)      # in a number; within a rounding of 127 in the largest
+    q = gc.round(blocks * steps.expand_dims(-1)).astype(gc.int8)
+    total = step * q.astype(gc.int32).sum(axis=-1, dtype=gc.int32).astype(gc.float32)
+
+    def first(t: Tensor) -> Tensor:         # (rows of x, blocks) -> (blocks, rows of x, 1)
+        return t.mT.expand_dims(-1)
+
+    def columns(t: Tensor) -> Tensor:       # (rows / columns, blocks, ..., columns) -> (blocks, ..., rows)
+        t = gc.moveaxis(t.reshape((*t.shape[:2], -1, t.shape[-1])), 0, 2)
+        return t.reshape((*t.shape[:2], -1)).astype(gc.float32 if t.dtype is gc.float16 else gc.int32)
+    products = gc.moveaxis(q, 0, 1).astype(gc.int32) @ columns(weight._codes())     # (blocks, rows of x, rows)
+    terms = products.astype(gc.float32) * (first(step) * columns(weight.scale))
+    if weight.offset is not None:
+        terms = terms + first(total) * columns(weight.offset)
+    return terms.sum(axis=0).reshape((*x.shape[:-1], rows)).astype(x.dtype)
 
 
 def concat(parts: Sequence[Quantized]) -> Quantized:

@@ -25,6 +25,7 @@ from graphc.ir.dtype import DType, by_name
 from graphc.quantized import Quantized
 from graphc.quantized import concat as concat
 from graphc.quantized import quantize as quantize
+from graphc.quantized import quantized_matmul as quantized_matmul
 from graphc.tensor import Tensor
 
 

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc import canonical
+from graphc.build import build
 from graphc.errors import ShapeError
+from graphc.ir import trees
+from graphc.kernel_interpreter import run_program
 from graphc.tolerances import equal_bits
 from graphc.weights import Quantized, concat, quantize
 
@@ -168,3 +172,104 @@ def test_operations_in_vectors(kernels):
         gc.realize(result)
         gc.realize(value)
         assert equal_bits(result.numpy(), (x @ value).numpy())
+
+
+# --------------------------------------------------------------------------------------- activations of 8 bits as well
+
+def by_numpy(x: np.ndarray, w: Quantized) -> np.ndarray:
+    """quantized_matmul block by block, its sums in the order of docs/numerics.md; w is stored by rows."""
+    rows, width = w.shape
+    blocks = x.astype(np.float32).reshape(-1, width // 32, 32)
+    step = np.abs(blocks).max(-1) / np.float32(127)
+    q = np.rint(blocks * np.where(step == 0, 0, 1 / np.where(step == 0, 1, step)).astype(np.float32)[..., None])
+    codes = w.codes.numpy()
+    if codes.shape[-1] == 16:
+        codes = np.concatenate([codes & 15, codes >> 4], -1)
+    dots = np.einsum("msk,nsk->smn", q.astype(np.int64), codes.astype(np.int64)).astype(np.float32)
+    scale, offset = (None if t is None else t.numpy().astype(np.float32).T[:, None] for t in (w.scale, w.offset))
+    terms = dots * (step.T[..., None] * scale)
+    if offset is not None:
+        terms = terms + (step * q.sum(-1, dtype=np.float32)).T[..., None] * offset
+    return trees.reduce(list(terms), "outer", np.add, np.float32(-0.0))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_products_of_integers(backend, bits):
+    """Panels and single columns, blocks that make several chunks, one row and more than a chunk's; codes of -128."""
+    for rows, width, many in ((192, 1088, 1), (10, 96, 3), (100, 32 * 17, 40), (64, 32, 1), (1, 64, 2)):
+        w = random(rows, width, bits)
+        x = rng.standard_normal((many, width)).astype(np.float32)
+        x[0, :32] = 0
+        y = gc.weights.quantized_matmul(gc.asarray(x), w)
+        if backend == "cpu" and width > 32 and rows > 1:
+            assert [k.name.split("_")[:2] for k in gc.plan(y).kernels][-1] == ["contract", "blocked"]
+        assert y.shape == (many, rows) and y.dtype is gc.float32
+        want = by_numpy(x, w)
+        assert equal_bits(y.numpy(), want) if backend == "cpu" else np.allclose(y.numpy(), want, rtol=1e-4, atol=1e-3)
+
+
+def test_layouts_and_leading_axes_of_products_of_integers(backend):
+    w = random(128, 64, 8)
+    x = gc.asarray(rng.standard_normal((2, 3, 64)).astype(np.float16))
+    y = gc.weights.quantized_matmul(x, w)
+    assert y.shape == (2, 3, 128) and y.dtype is gc.float16
+    for packed in (w.packed(), w.packed().packed(words=True)):
+        np.testing.assert_array_equal(packed.dequantize().numpy(), numbers(w))
+        assert equal_bits(y.numpy(), gc.weights.quantized_matmul(x, packed).numpy())
+    assert gc.weights.quantized_matmul(x, random(0, 64, 4)).shape == (2, 3, 0)
+    with pytest.raises(ShapeError, match="does not meet"):
+        gc.weights.quantized_matmul(x, random(128, 32, 4))
+
+
+def test_products_of_integers_of_what_is_not_finite(backend):
+    w = random(64, 96, 4)
+    x = rng.standard_normal((4, 96)).astype(np.float32)
+    x[0, 40], x[1, 70], x[2] = np.nan, np.inf, 1e-44
+    y = gc.weights.quantized_matmul(gc.asarray(x), w).numpy()
+    assert np.isnan(y[:2]).all() and np.isfinite(y[2:]).all() and not y[2].any()
+
+
+def test_activations_of_a_model(backend):
+    x = gc.asarray(rng.standard_normal((3, 64)).astype(np.float32))
+    net = gc.nn.Sequential(gc.nn.Linear(64, 64), gc.tanh, gc.nn.Linear(64, 8))
+    exact = net(x).numpy()
+    small = gc.jit(gc.nn.quantize(net, 8, activations="int8"))
+    np.testing.assert_allclose(small(x).numpy(), exact, atol=0.03)
+    with pytest.raises(ValueError, match="int8"):
+        gc.nn.quantize(net, activations="int4")
+
+
+def test_what_products_of_integers_launch(kernels):
+    """x is rounded once for all that read it; then each product is one launch, with what becomes of it."""
+    q, k = random(640, 96, 4).packed(), random(64, 96, 4).packed()
+    x = gc.asarray(rng.standard_normal((1, 96)).astype(np.float32))
+    results = gc.relu(gc.weights.quantized_matmul(x, q)), gc.weights.quantized_matmul(x, k) + 1
+    plan = gc.plan(*results)
+    assert [kernel.name.split("_")[0] for kernel in plan.kernels] == ["row", "contract", "contract"]
+    assert plan.kernels[1].bytes_read < q.nbytes + 1000
+    gc.realize(*results)
+    alone = gc.weights.quantized_matmul(x, k)
+    assert equal_bits(results[1].numpy(), alone.numpy() + np.float32(1))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_the_interpreter_agrees(kernels, bits):
+    x = gc.asarray(rng.standard_normal((2, 64)).astype(np.float32))
+    y = gc.weights.quantized_matmul(x, random(12, 64, bits))
+    graph = canonical.canonicalize([y.node])
+    leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
+    (raw,) = run_program(build(graph, "c"), leaves, graph.params, "reverse")
+    assert equal_bits(raw[:y.nbytes].view(np.float32).reshape(y.shape), y.numpy())
+
+
+def test_any_integers_in_blocks(kernels):
+    """What lies in no words is evaluated first; what is not of int8 stays a product and a sum."""
+    a = gc.asarray(rng.integers(-128, 128, (5, 3, 24)).astype(np.int8))
+    b = gc.asarray(rng.integers(-1000, 1000, (5, 24, 70)).astype(np.int16))
+    scale = gc.asarray(rng.standard_normal((5, 1, 70)).astype(np.float32))
+    y = ((a.astype(gc.int32) @ b.astype(gc.int32)).astype(gc.float32) * scale).sum(axis=0)
+    assert [k.name for k in gc.plan(y).kernels] == ["contract_blocked"]
+    dots = np.einsum("smk,skn->smn", a.numpy().astype(np.int64), b.numpy().astype(np.int64)).astype(np.float32)
+    assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
+    wide = ((b.mT.astype(gc.int32) @ b.astype(gc.int32)).astype(gc.float32)).sum(axis=0)
+    assert not any("blocked" in k.name for k in gc.plan(wide).kernels)

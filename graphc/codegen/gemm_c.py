@@ -14,11 +14,14 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
+from graphc.ir.node import Node
 from graphc.ir.target import l2_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
+LINE = 64                   # bytes of a cache line
+BLOCKS_AHEAD = 2            # blocks of k in which something is asked for before it is read
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
@@ -314,7 +317,7 @@ class Nest:
         *before, columns = x.body
         first, last = self._within(self.span_of[x.axis])
         return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED, "tail": None,
-                **self._links(before, columns)}
+                "later": [], **self._links(before, columns)}
 
     def _whole(self, span: Span, x: Loop, tail: tuple[Axis, ...]) -> dict:
         """The same for several short axes of k, which are written out: where in a block a row lies is then known."""
@@ -334,7 +337,25 @@ class Nest:
         *lets, columns = x.body
         start, stop = self.parts[span.name]
         return {"kind": "chains", "axis": at, "first": start, "last": stop, "depth": size, "place": place,
-                "tail": [(axis.name, axis.extent) for axis in tail], **self._links([*before, *lets], columns)}
+                "tail": [(axis.name, axis.extent) for axis in tail],
+                "later": self._later((*before, *lets, *columns.body), columns.axis, head[-1], tail) if head else [],
+                **self._links([*before, *lets], columns)}
+
+    def _later(self, statements: tuple, columns: Axis, block: Axis, tail: tuple[Axis, ...]) -> list[dict]:
+        """What some blocks of k later will be read: each is a piece of memory of its own, too short for a processor to
+        see where the next one is."""
+        found = []
+        for load in dict.fromkeys(load for s in statements for load in loads_of(s.value)):
+            number, index = load.attrs
+            step = index.coefficient(block)
+            if load.srcs or data_exprs(index) or not step or index.coefficient(columns) != 1:
+                continue
+            later = ix.add(ix.add(ix.shift(index, BLOCKS_AHEAD * step), ix.mul(ix.of(columns), -1)),
+                           ix.of(Axis(f"{columns.name}_at + l", columns.extent)))
+            axes = [(a.name, a.extent) for a in tail if index.coefficient(a)]
+            found.append({"axes": axes, "step": LINE // load.dtype.itemsize,
+                          "place": f"{self.model.kernel.buffers[number].name}[{self.model.spell.index(later)}]"})
+        return found
 
     def _links(self, before: list, columns: Loop) -> dict:
         """The columns of a row of k: `before` is the same for all of them."""
@@ -386,3 +407,15 @@ class Nest:
         return {"kind": "runs", "at": at, "run": f"{span.name}_run", "start": start, "stop": stop, "digits": digits,
                 "panel": f"{span.name}_panel" if lanes and not self.copied else None, "width": self.panels[1],
                 "body": self.statements(x.body)}
+
+
+def loads_of(expr: Node) -> list[Node]:
+    """The loads of an expression, each once."""
+    found, seen, stack = [], set(), [expr]
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            found += [expr] if expr.op is LOAD else []
+            stack.extend(expr.srcs)
+    return found

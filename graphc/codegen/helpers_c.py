@@ -19,7 +19,7 @@ def helper_texts(environment, spell: Speller) -> list[str]:
         stem = name.removeprefix("gc_")
         if stem in ("check_index", "threefry", "odd", "stream"):
             text = general[stem]()
-        elif stem.startswith(("tiles_", "rows_")):
+        elif stem.startswith(("tiles_", "rows_", "bytes_")):
             file, name, c_type = stem.split("_", 2)
             text = macros(environment, f"c/{file}.c.j2")[name](c_type)
         elif stem.endswith(("bfloat16", "float16")):
@@ -33,8 +33,8 @@ def helper_texts(environment, spell: Speller) -> list[str]:
             for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
                 texts[part.strip()] = None
             text = inlined[stem]()
-        elif stem.startswith(("max_", "min_")):
-            for part in _words(general, stem[4:]):
+        elif stem.startswith(("max_", "min_", "most_")):
+            for part in _words(general, stem.partition("_")[2]):
                 texts[part.strip()] = None
             text, _ = _typed(general, general, stem)
         else:

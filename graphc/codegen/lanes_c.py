@@ -9,9 +9,9 @@ from __future__ import annotations
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, VALUE, Let, data_exprs, index_of, operands
-from graphc.ir.node import Node
-from graphc.ir.ops import ADD, AND, CAST, CONST, FENCE, FMA, MUL, NEG, OR, SHR, SUB, XOR
+from graphc.ir.kernel import INDEX, LOAD, VALUE, Let, data_exprs, index_of, operands
+from graphc.ir.node import Node, const_value
+from graphc.ir.ops import ADD, AND, CAST, CONST, FENCE, FMA, MUL, NEG, OR, SHL, SHR, SUB, XOR
 
 _INTEGERS = (dt.int8, dt.uint8, dt.int16, dt.uint16, dt.int32)      # held in lanes of int32, by value
 _FLOATS = (dt.float16, dt.bfloat16, dt.float32)                     # held in lanes of float32
@@ -20,6 +20,16 @@ _DIGITS = {dt.int8: 8, dt.uint8: 8, dt.int16: 16, dt.uint16: 16, dt.int32: 32, d
            dt.float32: 24}
 FLOAT_DIGITS = 24
 _SYMBOLS = {ADD: "+", SUB: "-", MUL: "*", AND: "&", OR: "|", XOR: "^"}
+
+
+def _constant(node: Node) -> int | None:
+    """The value of an integer that is the same everywhere."""
+    while node.op is CAST:
+        node = node.srcs[0]
+    index = index_of(node)
+    if node.op is INDEX and index is not None and not index.terms:
+        return index.const
+    return int(const_value(node)) if node.op is CONST and node.dtype in _INTEGERS else None
 
 
 class Lanes:
@@ -60,7 +70,7 @@ class Lanes:
             (source,) = node.srcs
             widens = dtype is dt.float32 or (dtype is dt.int32 and source.dtype in _INTEGERS)
             return widens and self._known(source)
-        if op is SHR:
+        if op is SHR or op is SHL and dtype is dt.int32:
             return dtype in _INTEGERS and not self._varies(node.srcs[1]) and self._known(node.srcs[0])
         exact = {ADD: (dt.float32, dt.int32), SUB: (dt.float32, dt.int32), MUL: (dt.float32, dt.int32),
                  NEG: (dt.float32,), FMA: (dt.float32,), FENCE: _INTEGERS + _FLOATS,
@@ -95,8 +105,8 @@ class Lanes:
             text, source = self.expr(node.srcs[0]), node.srcs[0].dtype
             converts = node.dtype is dt.float32 and source in _INTEGERS
             return f"__builtin_convertvector({text}, gc_vector)" if converts else text
-        if op is SHR:
-            return f"gc_lanes_shr({self.expr(node.srcs[0])}, {self.spell.expr(node.srcs[1])})"
+        if op in (SHL, SHR):
+            return f"gc_lanes_{op.name}({self.expr(node.srcs[0])}, {self.spell.expr(node.srcs[1])})"
         if op is NEG:
             return f"(-{self.expr(node.srcs[0])})"
         if op is FENCE:
@@ -134,6 +144,10 @@ class Lanes:
         """In how many binary digits the values of an expression are exact, as far as its types tell."""
         if node.op is VALUE and node.attrs[0] in self.vectors:
             return self._digits(self.vectors[node.attrs[0]])
+        if node.op is SHR and (by := _constant(node.srcs[1])) is not None and 0 <= by < 32:
+            return max(1, min(self._digits(node.srcs[0]), _DIGITS[node.dtype] - by))
+        if node.op is CONST and node.dtype in _INTEGERS:
+            return int(const_value(node)).bit_length()
         if node.op in (CAST, FENCE, SHR):
             return min(self._digits(node.srcs[0]), _DIGITS[node.dtype])
         if node.op is AND:      # of what is not negative
@@ -143,6 +157,8 @@ class Lanes:
     def _is_natural(self, node: Node) -> bool:
         if node.op is VALUE and node.attrs[0] in self.vectors:
             return self._is_natural(self.vectors[node.attrs[0]])
+        if node.op is CONST:
+            return node.dtype in _INTEGERS and const_value(node) >= 0
         return node.dtype in (dt.uint8, dt.uint16) or (node.op in (CAST, FENCE, SHR) and node.dtype in _INTEGERS
                                                       and self._is_natural(node.srcs[0]))
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
+from graphc.codegen.blocked_c import blocked
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.helpers_c import helper_texts
 from graphc.codegen.macros import macros
@@ -30,7 +31,8 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
-    ADD, CAST, CONST, CONTRACT, EQ, EXP, FMA, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE, WHERE,
+    ABS, ADD, CAST, CONST, CONTRACT, EQ, EXP, FMA, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE,
+    WHERE,
 )
 from graphc.ir.program import KernelSource
 from graphc.ir.trees import CHUNKS, LANES
@@ -43,9 +45,10 @@ _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p 
 LINE = 64           # bytes of a cache line
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
+BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SCRATCH_ALIGNMENT = 64
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:
@@ -288,6 +291,9 @@ class _Model:
             return _Operation(zero, self._binary(ADD, s.dtype))
         if s.op.c == "mul":
             return _Operation("1", self._binary(MUL, s.dtype))
+        if s.op is MAX and s.value.op is ABS and register in ("float", "double"):
+            self.spell.helpers[f"gc_most_{register}"] = None
+            return _Operation(_extreme(s.dtype, True), f"gc_most_{register}({{0}}, {{1}})")
         name = MAXIMUM if s.op is MAX else MINIMUM
         return _Operation(_extreme(s.dtype, s.op is MAX), self._binary(name, s.dtype))
 
@@ -350,6 +356,9 @@ class _Model:
 
     def rows(self, s: Loop, sums: list[Accumulate], out: dict) -> dict:
         out["kind"] = "rows"
+        if s.axis.extent == BLOCK:
+            self.spell.as_literal(s.axis)
+            out["stop"] = self.stop(s)
         if out["chunk"] == 1 and not out["exact"]:
             for a, x in zip(out["accumulators"], sums, strict=True):
                 a["value"] = self.spell.expr(x.value)

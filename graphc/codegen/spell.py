@@ -104,6 +104,10 @@ class Speller:
             self._axes[axis] = self.arg(axis.extent)
         return self._axes[axis]
 
+    def as_literal(self, axis: Axis) -> None:
+        """Make the extent of a loop a part of the text."""
+        self._axes[axis] = str(axis.extent)
+
     def as_argument(self, axis: Axis) -> None:
         """Make the extent of a loop an argument, also where it is 1."""
         self._axes[axis] = self.arg(axis.extent, -1)

@@ -146,6 +146,10 @@ class Template(Struct, frozen=True):
             operand (s, c or e) that each product has as values; diagonal, None or the d with which weights are 0 unless
             s <= r * slope + d, or with keys unless r <= s * slope + d; operand plain is without that, and what weights
             are before it.
+    blocked  spans m, n, k (all blocks, one after the other), r (blocks, m); operands a (m, k), b (k, n), and terms
+            (r, n), an expression of the VALUE "score": the sum over a block's part of k of a * b, in int32. `result` is
+            the sum of the terms over blocks, in the order "outer". facts: blocks, their number; bits, 4 or 8 if b is
+            cut from words of int32, the first along k in the lowest bits: operand words (w, n); else 0.
     """
 
     name: str

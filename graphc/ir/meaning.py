@@ -219,6 +219,10 @@ def weighted(attrs, dtype, shape, *factors):
     return np.concatenate([dot(attrs, dtype, shape, a, b) for a, b in pairs], -1)
 
 
+def blocked(attrs, dtype, shape, terms):
+    return reduction(np.add)((0, "outer"), dtype, shape, terms)
+
+
 # --------------------------------------------------------------------------------------------------------- scatter
 
 def update(attrs, dtype, shape, base, value):

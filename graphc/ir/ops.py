@@ -273,7 +273,10 @@ ATTENTION = _row("attention", 2, CONTRACT, _second, meaning.attention, None, "bl
 # Weights (..., m, n) and values (..., n, e), perhaps more such pairs: their products, side by side, in the order of
 # docs/numerics.md. Under the weights, through elementwise operations and transpositions, stand SCORES.
 WEIGHTED = _row("weighted", -1, CONTRACT, _second, meaning.weighted, None, "blocks", dtypes="f")
-SCORES = _row("scores", 2, PART, _same, meaning.dot, dtypes="f")    # the same sums as DOT
+# (blocks, m, n): its sum over blocks, in the order "outer". Under it, through elementwise operations, stands one
+# SCORES.
+BLOCKED = _row("blocked", 1, CONTRACT, _same, meaning.blocked, None, "blocks", dtypes="f")
+SCORES = _row("scores", 2, PART, _same, meaning.dot, dtypes="if")   # the same sums as DOT
 
 # ---- indexing by data; the indices have passed CHECK_INDEX. attrs (axis,): that axis is replaced by the index's shape
 TAKE = _row("take", 2, GATHER, _same, lambda attrs, dtype, shape, x, i: np.take(x, i, attrs[0]), grad=d.take)

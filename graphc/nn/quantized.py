@@ -5,12 +5,15 @@ from graphc.nn.layers import Linear
 from graphc.nn.module import Module
 from graphc.quantized import BLOCK, Quantized
 from graphc.quantized import quantize as _quantize
+from graphc.quantized import quantized_matmul
 
 
 class QuantizedLinear(Module):
     """x @ weight.T + bias, the weight in 8 or 4 bits: it is unpacked inside the product. For inference.
 
     weight: a Quantized of shape (outputs, inputs). bias: (outputs,) or None.
+    activations: None, or "int8" to round x too, in blocks of 32 to 8 bits, and to multiply integers: faster, and a
+    little less exact (`gc.weights.quantized_matmul`).
 
     >>> import graphc as gc
     >>> dense = gc.nn.Linear(64, 8)
@@ -19,8 +22,9 @@ class QuantizedLinear(Module):
     (3, 8)
     """
 
-    def __init__(self, weight: Quantized, bias=None):
-        weight = weight.packed()
+    def __init__(self, weight: Quantized, bias=None, activations: str | None = None):
+        self.activations = _checked(activations)
+        weight = weight.packed(words=activations is not None)
         self.codes, self.scale, self.offset, self.columns = weight.codes, weight.scale, weight.offset, weight.columns
         self.bias = None if bias is None else bias.detach()
 
@@ -29,24 +33,32 @@ class QuantizedLinear(Module):
         return Quantized(self.codes, self.scale, self.offset, self.columns)
 
     def forward(self, x):
-        y = x @ self.weight.dequantize(x.dtype).mT
+        y = quantized_matmul(x, self.weight) if self.activations else x @ self.weight.dequantize(x.dtype).mT
         return y if self.bias is None else y + self.bias.astype(y.dtype)
 
 
-def quantize(module: Module, bits: int = 4) -> Module:
+def _checked(activations: str | None) -> str | None:
+    if activations not in (None, "int8"):
+        raise ValueError(f'activations are None or "int8", not {activations!r}')
+    return activations
+
+
+def quantize(module: Module, bits: int = 4, activations: str | None = None) -> Module:
     """Put a QuantizedLinear in the place of every Linear inside a module whose inputs divide into blocks of 32.
 
-    bits: 4 (a fifth of a byte more than half a byte for each weight) or 8. Returns the module, or for a Linear itself
-    its quantised form.
+    bits: 4 (a fifth of a byte more than half a byte for each weight) or 8. activations: as for QuantizedLinear. Returns
+    the module, or for a Linear itself its quantised form.
 
     >>> import graphc as gc
     >>> net = gc.nn.quantize(gc.nn.Sequential(gc.nn.Linear(64, 32), gc.relu, gc.nn.Linear(32, 10)))
     >>> [type(layer).__name__ for layer in net if isinstance(layer, gc.nn.Module)]
     ['QuantizedLinear', 'QuantizedLinear']
     """
+    _checked(activations)
+
     def changed(found):
         if type(found) is Linear and found.weight.shape[1] % BLOCK == 0:
-            return QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias)
+            return QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias, activations)
         if isinstance(found, Module):
             for name, inside in vars(found).items():
                 setattr(found, name, changed(inside))

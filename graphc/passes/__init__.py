@@ -4,6 +4,7 @@ from __future__ import annotations
 from graphc.passes.attention import recognise_attention
 from graphc.passes.attention_gradient import recognise_gradient
 from graphc.passes.batch import batch
+from graphc.passes.blocked import recognise_blocks
 from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
 from graphc.passes.lower import lower
@@ -19,13 +20,15 @@ GRAPH_PASSES = (
     ("simplify", simplify),
     ("weighted", recognise_gradient),
     ("attention", recognise_attention),
+    ("blocked", recognise_blocks),
     ("relax", relax),
     ("split", split_reductions),
     ("library", call_library),
 )
 
 # The passes that make what has to have templates, by which names these go.
-TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",))}
+TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
+             "blocked": frozenset(("blocked",))}
 
 __all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
-           "recognise_attention", "recognise_gradient", "relax", "simplify", "split_reductions"]
+           "recognise_attention", "recognise_blocks", "recognise_gradient", "relax", "simplify", "split_reductions"]

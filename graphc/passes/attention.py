@@ -11,7 +11,7 @@ Online softmax: Milakov & Gimelshein, Online normalizer calculation for softmax,
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from graphc.ir.node import Node, make, rebuild, topological
 from graphc.ir.ops import ATTENTION, CAST, DIV, DOT, ELEMENTWISE, EXP, MAX, RESHAPE, SCORES, SUB, SUM
@@ -50,7 +50,7 @@ def _attention(node: Node, users: Users, new: dict[Node, Node]) -> Node | None:
         return None
     scores, between = found
     readers = {*between, node}
-    path = next((p for p in paths(scores) if _is_private(readers.union(p), node, users)), None)
+    path = next((p for p in paths(scores) if is_private(readers.union(p), node, users)), None)
     if path is None or scores.dtype.accumulator is not node.dtype.accumulator:
         return None
     for step in path:
@@ -65,7 +65,7 @@ def _attention(node: Node, users: Users, new: dict[Node, Node]) -> Node | None:
     return make(ATTENTION, node.dtype, node.shape, (s, new[v]), (0,), device=node.device, site=node.site)
 
 
-def _is_private(nodes: set[Node], last: Node, users: Users) -> bool:
+def is_private(nodes: set[Node], last: Node, users: Users) -> bool:
     """Whether only these nodes read one another; what the last one gives is for everybody."""
     return all(user in nodes for n in nodes if n is not last for user in users[n])
 
@@ -110,8 +110,14 @@ def keeps_rows(node: Node) -> bool:
     return node.shape[-2:] == node.srcs[0].shape[-2:] and node.size == node.srcs[0].size
 
 
-def paths(scores: Node) -> Iterator[list[Node]]:
-    """For each product of matrices that the scores are computed from: the nodes from it up to the scores."""
+def _fits(product: Node, scores: Node) -> bool:
+    return (product.size == scores.size and product.shape[-2:] == scores.shape[-2:] and product.srcs[0].shape[-1] > 0
+            and product.dtype.kind == "f" and product.dtype.accumulator is scores.dtype.accumulator)
+
+
+def paths(scores: Node, fits: Callable[[Node, Node], bool] = _fits) -> Iterator[list[Node]]:
+    """For each product of matrices that the scores are computed from, and that fits them: the nodes from it up to the
+    scores."""
     below: dict[Node, None] = {}        # all that the scores are computed from, down to other loops
     products: list[Node] = []
     stack = [scores]
@@ -122,7 +128,7 @@ def paths(scores: Node) -> Iterator[list[Node]]:
         below[node] = None
         if len(below) > MAX_OPERATIONS:
             return
-        if node.op is DOT and _fits(node, scores):
+        if node.op is DOT and fits(node, scores):
             products.append(node)
         elif node.op.kind == ELEMENTWISE or node.op is RESHAPE:
             stack.extend(reversed(node.srcs))
@@ -134,8 +140,3 @@ def paths(scores: Node) -> Iterator[list[Node]]:
                 path[node] = None
         if all(n.op.kind == ELEMENTWISE or keeps_rows(n) for n in path if n is not product):
             yield list(path)
-
-
-def _fits(product: Node, scores: Node) -> bool:
-    return (product.size == scores.size and product.shape[-2:] == scores.shape[-2:] and product.srcs[0].shape[-1] > 0
-            and product.dtype.kind == "f" and product.dtype.accumulator is scores.dtype.accumulator)

@@ -73,7 +73,7 @@ def _multiply_adds(s: Template) -> int:
     if s.name == "weighted":
         parts = sum(x.size for x in s.spans if x.name.startswith("c"))
         return s.span("r").size * s.span("s").size * (parts + s.span("e").size)
-    return prod(x.size for x in s.spans)
+    return prod(s.span(name).size for name in "mnk")
 
 
 def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:

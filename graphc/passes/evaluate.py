@@ -11,7 +11,7 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
+    BLOCKED, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
     RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
 )
 
@@ -175,15 +175,17 @@ class Evaluations(Readings):
                 self._share(src, count if src.shape == node.shape else count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
+        elif node.op is BLOCKED:
+            self._share(node.srcs[0], node.srcs[0].size)
         elif "blocks" in node.op.traits:
             for s, v in zip(node.srcs[::2], node.srcs[1::2], strict=True):
                 self._share(s, s.size)
                 self._move(v, prod(node.shape[:-2]) * prod(v.shape[-2:]) * _blocks(node))
-        elif kind == PART:
+        elif kind == PART and node.dtype.kind == "f":
             q, k = node.srcs
             self._move(q, prod(node.shape[:-2]) * prod(q.shape[-2:]))
             self._move(k, prod(node.shape[:-2]) * prod(k.shape[-2:]) * _blocks(node))
-        elif kind == CONTRACT:
+        elif kind in (CONTRACT, PART):
             a, b = node.srcs
             rows, columns = node.shape[-2:]
             inner = a.shape[-1] * prod(node.shape[:-2])

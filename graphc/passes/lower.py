@@ -16,10 +16,11 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, ATTENTION, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER, WEIGHTED
+from graphc.ir.ops import ADD, ATTENTION, BLOCKED, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
+from graphc.passes.blocked import Blocked
 from graphc.passes.contract import Contraction, lower_contraction
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
@@ -92,7 +93,7 @@ def lower(schedule: Schedule, choose: Choose = defaults) -> list[LoweredKernel |
 
 def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKernel:
     if group.kind == "contract":
-        kind = {ATTENTION: Attention, WEIGHTED: Weighted}.get(group.anchors[0].op, Contraction)
+        kind = {ATTENTION: Attention, WEIGHTED: Weighted, BLOCKED: Blocked}.get(group.anchors[0].op, Contraction)
         return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices, kind), group)
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):

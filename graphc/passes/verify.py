@@ -18,8 +18,8 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    ATTENTION, BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER, PAD, PARAM,
-    PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+    ATTENTION, BLOCKED, BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER,
+    PAD, PARAM, PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 from graphc.ir.schedule import Schedule
 
@@ -121,7 +121,9 @@ def _scattered(node: Node) -> tuple[int, ...] | None:
 
 
 def _beside(node: Node) -> tuple[int, ...]:
-    """Products side by side, and what an attention says of its rows."""
+    """Products side by side, and what an attention says of its rows; or a sum over blocks."""
+    if node.op is BLOCKED:
+        return node.srcs[0].shape[1:]
     shapes = [_product_shape(a.shape, b.shape) for a, b in zip(node.srcs[::2], node.srcs[1::2], strict=True)]
     if () in shapes or len({shape[:-1] for shape in shapes}) > 1:
         return ()
@@ -281,7 +283,7 @@ class _KernelChecker:
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 
     def _template(self, s: Template, ranges: Ranges, asked: set[Axis]) -> None:
-        if s.name == "attention":
+        if s.name in ("attention", "blocked"):
             self.known.add("score")
         if s.name == "weighted":
             facts = dict(s.facts)
