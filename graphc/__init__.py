@@ -29,7 +29,7 @@ from graphc.api.info import __array_namespace_info__
 from graphc.api.manipulation import (
     array_split, atleast_1d, atleast_2d, broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate,
     expand_dims, flatten, flip, hstack, matrix_transpose, moveaxis, pad, permute_dims, ravel, repeat, reshape, roll,
-    sliding_window_view, split, squeeze, stack, swapaxes, tile, transpose, unstack, vstack,
+    split, squeeze, stack, swapaxes, tile, transpose, unstack, vstack,
 )
 from graphc.api.methods import install as _install
 from graphc.api.reductions import (
@@ -66,6 +66,7 @@ _LAZY = {
     **dict.fromkeys("spec estimate_memory MemoryEstimate".split(), "graphc.estimate"),
     **dict.fromkeys("checkpoint custom_vjp".split(), "graphc.custom_gradients"),
     "vmap": "graphc.batching",
+    **dict.fromkeys("overlap_add sliding_window_view".split(), "graphc.api.windows"),
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),

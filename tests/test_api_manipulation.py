@@ -205,6 +205,39 @@ def test_windows_with_stride_and_dilation():
     raises(ValueError, "a window of 12 does not fit in axis 1 of size 11", gc.sliding_window_view, gc.asarray(x), 12, 1)
 
 
+@pytest.mark.parametrize("axis, count, k, stride, dilation, padding, size", [
+    (0, 5, 3, 1, 1, 0, 7), (1, 4, 3, 2, 1, 1, 8), (0, 6, 4, 4, 1, 2, 30), (1, 5, 3, 2, 3, -2, 11),
+    (0, 3, 5, 3, 2, 4, 9), (0, 4, 2, 3, 1, 0, 12),
+    (0, 3, 40, 1, 2, 1, 70), (0, 4, 1, 2, 1, 9, 5), (0, 0, 3, 2, 1, 0, 4), (1, 3, 2, 2, 1, 0, 0)],
+    ids=str)
+def test_windows_are_put_back(axis, count, k, stride, dilation, padding, size):
+    x = sample((3, count, k) if axis else (count, 2, k))
+    expected = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1:-1]))
+    read = np.zeros_like(x)             # what the gradient reads
+    weight = sample(expected.shape, seed=1)
+    for i, t in np.ndindex(count, k):
+        p = i * stride + t * dilation - padding
+        if 0 <= p < size:
+            expected[(slice(None),) * axis + (p,)] += x[(slice(None),) * axis + (i, ..., t)]
+            read[(slice(None),) * axis + (i, ..., t)] = weight[(slice(None),) * axis + (p,)]
+
+    def put(x):
+        return gc.overlap_add(x, size, axis, stride=stride, dilation=dilation, padding=padding)
+
+    y, pull = gc.vjp(put, gc.asarray(x))
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-12, atol=1e-14)
+    check(pull(gc.asarray(weight))[0], read, exact=True)
+
+
+def test_strides_of_windows_add_no_zeros():
+    """With a stride each element comes from a few taps: no zeros are put between windows, to be added with them."""
+    x = gc.asarray(sample((4, 16, 29, 3)))
+    plan = gc.plan(gc.overlap_add(x, 59, 2, stride=2))
+    assert plan.flops <= 6 * x.size, str(plan)
+    raises(ValueError, "is that of the windows' elements", gc.overlap_add, gc.zeros((4, 3)), 6, 1)
+    raises(ValueError, "stride 0 and dilation 1 positive", gc.overlap_add, gc.zeros((4, 3)), 6, stride=0)
+
+
 MOVES = {
     "reshape": (lambda x: gc.reshape(x, (-1, 2)) if x.size % 2 == 0 and x.size else x,
                 lambda x: np.reshape(x, (-1, 2)) if x.size % 2 == 0 and x.size else x),

@@ -78,6 +78,16 @@ def test_gradients_of_pools():
     check(lambda x: gc.avg_pool2d(x, 2), x, second=False)
 
 
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_a_strided_gradient_is_a_product_and_few_sums(groups):
+    """The gradient for the input of a convolution with a stride: no zeros between elements are multiplied."""
+    x, w = gc.asarray(normal(2, 4, 20, 16)), gc.asarray(normal(4, 4 // groups, 3, 3))
+    y, pull = gc.vjp(lambda x: gc.conv2d(x, w, stride=2, padding=1, groups=groups), x)
+    plan = gc.plan(*pull(gc.asarray(normal(*y.shape))))
+    products = 2 * y.size * w.size // w.shape[0]
+    assert plan.flops <= products + 8 * 9 * y.size, str(plan)
+
+
 def test_a_convnet_learns():
     net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool(2), nn.Flatten(), nn.Linear(8 * 16, 2))
     optimizer = gc.optim.Adam(net.parameters(), lr=0.01)

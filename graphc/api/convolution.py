@@ -12,9 +12,10 @@ from graphc.api import reductions as red
 from graphc.api.axes import an_int
 from graphc.api.creation import arange
 from graphc.api.elementwise import maximum, minimum
-from graphc.api.manipulation import flip, pad, permute_dims, reshape, sliding_window_view
+from graphc.api.manipulation import broadcast_to, flip, moveaxis, pad, permute_dims, reshape, swapaxes
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, wrap
+from graphc.api.windows import overlap_add, sliding_window_view
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir.node import make
@@ -128,32 +129,40 @@ def _convolution(op: str, n: int, x, weight, bias, stride, padding, dilation, gr
         raise ShapeError(f"shapes {x.shape} and {weight.shape} do not fit with groups={groups}: the input has "
                          f"{channels} channels, the weight takes {weight.shape[1]} in each group", op=op)
     pads = _padding(padding, weight.shape[2:], stride, dilation, op)
-    windows = _windows(_padded(x, pads, op), weight.shape[2:], stride, dilation, op)
+    windows = _taps(_padded(x, pads, op), weight.shape[2:], stride, dilation, op)
     y = _weighted(windows, weight, groups)
-    if prod(stride) == 1 and prod(weight.shape[2:]) > 1 and groups == 1 and x.dtype.kind in "fc":
-        y = _with_its_gradient(y, x, weight, pads, dilation)
+    if prod(weight.shape[2:]) > 1 and (groups == 1 or weight.shape[1] > 1) and x.dtype.kind in "fc":
+        y = _with_its_gradient(y, x, weight, pads, stride, dilation, groups)
     return _finish(op, y, bias, batched)
 
 
-def _with_its_gradient(y, x, weight, pads, dilation):
+def _with_its_gradient(y, x, weight, *facts):
     """The same value, whose gradient for x is a transposed convolution. That of the windows would lie in memory."""
     if not y.node.tracked:
         return y
-    attrs = ("convolution", tuple(pads), dilation)
+    pads, stride, dilation, groups = facts
+    attrs = ("convolution", tuple(pads), stride, dilation, groups)
     return wrap(make(ALIAS, y.dtype, y.shape, (y.node, x.node, weight.node), attrs, device=y.node.device,
                      site=user_site()))
 
 
-def gradients(g, x, weight, pads, dilation) -> tuple:
-    """Those of a convolution with stride 1 and one group: for its input and its weights."""
-    back = [(d * (k - 1) - a, d * (k - 1) - b)
-            for k, d, (a, b) in zip(weight.shape[2:], dilation, pads, strict=True)]
-    to_x = _turned("convolution", g, weight, back, dilation, 1)
+def gradients(g, x, weight, pads, stride, dilation, groups: int) -> tuple:
+    """Those of a convolution: for its input and its weights."""
+    if prod(stride) == 1:
+        back = [(d * (k - 1) - a, d * (k - 1) - b)
+                for k, d, (a, b) in zip(weight.shape[2:], dilation, pads, strict=True)]
+        to_x = _turned("convolution", g, weight, back, dilation, groups)
+    else:
+        to_x = _spread(g, weight, x.shape[2:], [a for a, _ in pads], stride, dilation, groups)
     n, (batch, out) = g.ndim - 2, g.shape[:2]
-    windows = _windows(_padded(x, pads, "convolution"), weight.shape[2:], (1,) * n, dilation, "convolution")
-    rows = permute_dims(windows, (0, *range(2, 2 + n), 1, *range(2 + n, 2 + 2 * n)))
+    windows = _taps(_padded(x, pads, "convolution"), weight.shape[2:], stride, dilation, "convolution")
+    rows = permute_dims(windows, (0, *range(2 + n, 2 + 2 * n), 1, *range(2, 2 + n)))
     columns = permute_dims(reshape(g, (batch, out, -1)), (1, 0, 2))
-    to_weight = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(weight.shape[1:]))))
+    if groups == 1:
+        to_weight = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(weight.shape[1:]))))
+    else:
+        rows = permute_dims(reshape(rows, (-1, groups, prod(weight.shape[1:]))), (1, 0, 2))
+        to_weight = matmul(reshape(columns, (groups, out // groups, -1)), rows)
     return to_x, reshape(to_weight, weight.shape)
 
 
@@ -175,29 +184,42 @@ def _padded(x, pads: list[tuple[int, int]], op: str, fill=0):
 
 
 def _windows(x, kernel, stride, dilation, op: str):
-    """(batch, channels, *windows, *kernel)."""
+    """(batch, channels, *windows, *kernel). Where windows overlap, each tap meets all of them, in gradients too."""
+    _check_fit(x, kernel, dilation, op)
+    n = len(kernel)
+    if stride != kernel:
+        return permute_dims(_taps(x, kernel, stride, dilation, op), (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
+    for axis, (k, s, d) in enumerate(zip(kernel, stride, dilation, strict=True)):
+        x = sliding_window_view(x, k, 2 + axis, stride=s, dilation=d)
+    return x
+
+
+def _taps(x, kernel, stride, dilation, op: str):
+    """(batch, channels, *kernel, *windows)."""
+    _check_fit(x, kernel, dilation, op)
+    for axis, (k, s, d) in enumerate(zip(kernel, stride, dilation, strict=True)):
+        x = moveaxis(sliding_window_view(x, k, 2 + 2 * axis, stride=s, dilation=d), -1, 2 + axis)
+    return x
+
+
+def _check_fit(x, kernel, dilation, op: str) -> None:
     spans = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     if any(k < 1 or span > size for k, span, size in zip(kernel, spans, x.shape[2:], strict=True)):
         raise ShapeError(f"a window of {spans} does not fit in {x.shape[2:]}, the input with its padding", op=op)
-    for axis, (k, s, d) in enumerate(zip(kernel, stride, dilation, strict=True)):
-        x = sliding_window_view(x, k, axis + 2, stride=s, dilation=d)
-    return x
 
 
 def _weighted(windows, weight, groups: int):
     """The windows times the weights, summed over a window and the channels of its group."""
     n = weight.ndim - 2
     out, within, *kernel = weight.shape
-    batch, sizes = windows.shape[0], windows.shape[2:2 + n]
+    batch, sizes = windows.shape[0], windows.shape[2 + n:]
     if within == 1 and groups > 1:
         return _depthwise(windows, weight, groups)
-    order = (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
-    x = permute_dims(windows, order)
     if groups == 1:
-        x = reshape(x, (batch, within * prod(kernel), prod(sizes)))
+        x = reshape(windows, (batch, within * prod(kernel), prod(sizes)))
         found = matmul(reshape(weight, (out, within * prod(kernel))), x)
     else:
-        x = reshape(x, (batch, groups, within * prod(kernel), prod(sizes)))
+        x = reshape(windows, (batch, groups, within * prod(kernel), prod(sizes)))
         found = matmul(reshape(weight, (groups, out // groups, within * prod(kernel))), x)
     return reshape(found, (batch, out, *sizes))
 
@@ -206,20 +228,22 @@ def _depthwise(windows, weight, groups: int):
     """One channel in a group: a few products to an element, so a sum of shifted arrays instead of a contraction."""
     n = weight.ndim - 2
     out, kernel = weight.shape[0], weight.shape[2:]
-    batch, sizes = windows.shape[0], windows.shape[2:2 + n]
+    batch, sizes = windows.shape[0], windows.shape[2 + n:]
     carried = weight.dtype.accumulator
-    x = reshape(windows, (batch, groups, 1, *sizes, *kernel))
-    w = reshape(weight, (groups, out // groups, *(1,) * n, *kernel))
-    total = _summed(cast(x, carried) * cast(w, carried), n)
+    x = reshape(windows, (batch, groups, 1, *kernel, *sizes))
+    w = reshape(weight, (groups, out // groups, *kernel, *(1,) * n))
+    for axis, size in enumerate(sizes[:-1], w.ndim - n):    # one at a time, and so are the sums of its gradient
+        w = broadcast_to(w, (*w.shape[:axis], size, *w.shape[axis + 1:]))
+    total = _summed(cast(x, carried) * cast(w, carried), tuple(range(3, 3 + n)))
     return reshape(cast(total, weight.dtype), (batch, out, *sizes))
 
 
-def _summed(x, n: int, function=red.sum):
-    """x with its last n axes reduced: together where they are few elements, else one after the other."""
-    if prod(x.shape[x.ndim - n:]) <= SHORT:
-        return _reduced(function, x, tuple(range(x.ndim - n, x.ndim)))
-    for _ in range(n):
-        x = _reduced(function, x, -1)
+def _summed(x, axes: tuple[int, ...], function=red.sum):
+    """x without the axes of its windows: together where they are few elements, else one after the other."""
+    if prod(x.shape[a] for a in axes) <= SHORT:
+        return _reduced(function, x, axes)
+    for axis in reversed(axes):
+        x = _reduced(function, x, axis)
     return x
 
 
@@ -239,8 +263,14 @@ def _transposed(op: str, n: int, x, weight, bias, stride, padding, output_paddin
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise ShapeError(f"output_padding {extra} must be less than stride {stride} or dilation {dilation}", op=op)
     spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    pads = [(span - p, span - p + e) for span, p, e in zip(spans, padding, extra, strict=True)]
-    return _finish(op, _turned(op, _spread(x, stride), weight, pads, dilation, groups), bias, batched)
+    if prod(stride) == 1:
+        pads = [(span - p, span - p + e) for span, p, e in zip(spans, padding, extra, strict=True)]
+        return _finish(op, _turned(op, x, weight, pads, dilation, groups), bias, batched)
+    sizes = [(m - 1) * s + span + 1 + e - 2 * p
+             for m, s, span, e, p in zip(x.shape[2:], stride, spans, extra, padding, strict=True)]
+    if min(sizes) < 1:
+        raise ShapeError(f"padding {padding} leaves nothing: the result would have sizes {tuple(sizes)}", op=op)
+    return _finish(op, _spread(x, weight, sizes, padding, stride, dilation, groups), bias, batched)
 
 
 def _turned(op: str, x, weight, pads, dilation, groups: int):
@@ -250,22 +280,22 @@ def _turned(op: str, x, weight, pads, dilation, groups: int):
     w = reshape(weight, (groups, channels // groups, within, *kernel))
     w = permute_dims(w, (0, 2, 1, *range(3, 3 + n)))
     w = flip(reshape(w, (groups * within, channels // groups, *kernel)), axis=tuple(range(2, 2 + n)))
-    windows = _windows(_padded(x, pads, op), tuple(kernel), (1,) * n, dilation, op)
+    windows = _taps(_padded(x, pads, op), tuple(kernel), (1,) * n, dilation, op)
     return _weighted(windows, w, groups)
 
 
-def _spread(x, stride: tuple[int, ...]):
-    """x with stride - 1 zeros between the elements of each of its last axes."""
-    for axis, s in enumerate(stride, 2):
-        size = x.shape[axis]
-        if s == 1 or not size:
-            continue
-        widths = [(0, 0)] * (x.ndim + 1)
-        widths[axis + 1] = (0, s - 1)
-        apart = pad(reshape(x, (*x.shape[:axis + 1], 1, *x.shape[axis + 1:])), widths)
-        x = reshape(apart, (*x.shape[:axis], size * s, *x.shape[axis + 1:]))
-        x = x[(*(slice(None),) * axis, slice(0, (size - 1) * s + 1))]
-    return x
+def _spread(x, weight, sizes, padding, stride, dilation, groups: int):
+    """x times the weights, added up where a convolution with that stride reads: its adjoint. The products of an element
+    are contracted over channels first; they lie in memory."""
+    channels, within, *kernel = weight.shape
+    batch, n, carried = x.shape[0], len(kernel), x.dtype.accumulator
+    w = swapaxes(reshape(cast(weight, carried), (groups, channels // groups, within * prod(kernel))), 1, 2)
+    y = matmul(w, reshape(cast(x, carried), (batch, groups, channels // groups, prod(x.shape[2:]))))
+    y = reshape(y, (batch, groups * within, *kernel, *x.shape[2:]))
+    for axis in reversed(range(n)):         # (batch, channels, *kernel, *windows), and the axes that are whole already
+        y = overlap_add(moveaxis(y, 2 + axis, -1), sizes[axis], 2 + 2 * axis, stride=stride[axis],
+                        dilation=dilation[axis], padding=padding[axis])
+    return cast(y, x.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------- pooling
@@ -354,7 +384,7 @@ def _max_pool(op: str, n: int, x, kernel, stride, padding, dilation, ceil: bool)
     x = as_tensor(x, None, op)
     low = float("-inf") if x.dtype.kind == "f" else False if x.dtype is dt.bool else _least(x.dtype)
     windows, *_, batched = _pooled(op, n, x, kernel, stride, padding, dilation, ceil, low)
-    y = _summed(windows, n, red.max)
+    y = _summed(windows, tuple(range(2 + n, 2 + 2 * n)), red.max)
     return y if batched else reshape(y, y.shape[1:])
 
 
@@ -366,7 +396,7 @@ def _avg_pool(op: str, n: int, x, kernel, stride, padding, ceil: bool, include: 
     x = red._floating(as_tensor(x, None, op), op)
     windows, sizes, kernel, stride, padding, batched = _pooled(op, n, x, kernel, stride, padding, 1, ceil, 0)
     carried = x.dtype.accumulator
-    y = _summed(cast(windows, carried), n)
+    y = _summed(cast(windows, carried), tuple(range(2 + n, 2 + 2 * n)))
     if divisor is not None:
         y = y / divisor
     elif ceil or not include:

@@ -560,38 +560,3 @@ def _pieces(x, axis: int, index: np.ndarray) -> list:
             pieces.append(slice_axis(x, axis, first, length, step))
         start = stop
     return pieces or [slice_axis(x, axis, 0, 0)]
-
-
-def sliding_window_view(x, /, window_shape, axis: int | Sequence[int] | None = None, *, stride: int = 1,
-                        dilation: int = 1):
-    """Every window of `window_shape` elements: its axes come last, and each axis shrinks to the number of windows.
-
-    axis: the axes that the sizes belong to (None: all, in order). stride: from one window to the next; dilation: from
-    one element of a window to the next. Nothing is copied.
-
-    Raises ShapeError (a ValueError) if a window is larger than its axis.
-
-    >>> import graphc as gc
-    >>> gc.sliding_window_view(gc.arange(5), 3).sum(axis=-1).tolist()
-    [3, 6, 9]
-    """
-    x, op = as_tensor(x), "sliding_window_view"
-    sizes, axes = a_shape(window_shape, op), ordered_axes(axis, x.ndim, op)
-    stride, dilation = an_int(stride, op, "stride"), an_int(dilation, op, "dilation")
-    if len(sizes) != len(axes):
-        raise ShapeError(f"{len(sizes)} window sizes do not belong to {len(axes)} axes", op=op)
-    if min(stride, dilation) < 1:
-        raise ShapeError(f"stride {stride} and dilation {dilation} must be positive", op=op)
-    ndim = x.ndim
-    place = list(range(ndim))           # where each axis of the argument stands now
-    windows = []
-    for a, size in zip(axes, sizes, strict=True):
-        span = (size - 1) * dilation + 1 if size else 0
-        n = x.shape[place[a]]
-        if span > n:
-            raise ShapeError(f"a window of {span} does not fit in axis {a} of size {n}", op=op)
-        at, count = place[a], (n - span) // stride + 1
-        x = movement(ops.WINDOW, x, (*x.shape[:at], count, size, *x.shape[at + 1:]), (at, stride, dilation))
-        place = [p + 1 if p > at else p for p in place]
-        windows = [w + 1 if w > at else w for w in windows] + [at + 1]
-    return _permute(x, (*place, *windows))

@@ -11,11 +11,12 @@ from graphc.api.elementwise import (
     abs, clip, conj, equal, floor, imag, isnan, make_complex, pow, real, sign, sqrt, where,
 )
 from graphc.api.indexing import take
-from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, sliding_window_view
+from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, normalize_axes
 from graphc.api.reductions import _floating, cov, sum
 from graphc.api.sorting import searchsorted
+from graphc.api.windows import sliding_window_view
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 from math import log, pi, prod, sqrt
 from typing import NamedTuple
 
-UNROLLED_WINDOW = 32        # the gradient of windows up to this size is a sum of shifted arrays, in one kernel
-
 
 def conj(x):
     return x.conj() if x.dtype.kind == "c" else x
@@ -186,40 +184,7 @@ def concat(gc, g, y, *srcs):
 def window(gc, g, y, x):
     """Each window's gradient goes back to where it was read; where windows overlap they add up."""
     axis, stride, dilation = y.node.attrs
-    n = x.shape[axis]
-    count, size = y.shape[axis:axis + 2]
-    if not g.size:
-        return (gc.zeros_like(x),)
-    if stride >= size and dilation == 1:    # disjoint: one after the other
-        g = _padded(gc, g, axis + 1, 0, stride - size).reshape(*x.shape[:axis], count * stride, *x.shape[axis + 1:])
-        missing = n - count * stride
-        return (_padded(gc, g, axis, 0, missing) if missing >= 0 else _cut(g, axis, 0, n),)
-    reach = (count - 1) * stride + 1
-    if stride > 1:
-        g = _padded(gc, g.expand_dims(axis + 1), axis + 1, 0, stride - 1)
-        g = g.reshape(*y.shape[:axis], count * stride, size, *x.shape[axis + 1:])
-        g = _cut(g, axis, 0, reach)
-    if size <= UNROLLED_WINDOW:
-        parts = (_padded(gc, g[(slice(None),) * (axis + 1) + (j,)], axis, j * dilation, n - reach - j * dilation)
-                 for j in range(size))
-        total = next(parts)
-        for part in parts:
-            total = total + part
-        return (total,)
-    # Row j shifted by j * dilation: rows of one length, laid end to end and cut anew into shorter ones.
-    length = (size - 1) * dilation + reach
-    g = _padded(gc, g.swapaxes(axis, axis + 1), axis + 1, 0, length + dilation - reach)
-    g = g.reshape(*x.shape[:axis], size * (length + dilation), *x.shape[axis + 1:])
-    g = _cut(g, axis, 0, size * length).reshape(*x.shape[:axis], size, length, *x.shape[axis + 1:])
-    return (_padded(gc, g.sum(axis=axis), axis, 0, n - length),)
-
-
-def _padded(gc, x, axis: int, before: int, after: int):
-    return gc.pad(x, [(before, after) if a == axis else (0, 0) for a in range(x.ndim)])
-
-
-def _cut(x, axis: int, start: int, stop: int):
-    return x[(slice(None),) * axis + (slice(start, stop),)]
+    return (gc.overlap_add(gc.moveaxis(g, axis + 1, -1), x.shape[axis], axis, stride=stride, dilation=dilation),)
 
 
 # --------------------------------------------------------------------------------------------------------- reductions
@@ -241,6 +206,10 @@ def product(gc, g, y, x):
         return (gc.zeros_like(x),)
     after = gc.flip(_before(gc, gc.flip(x, axis=axis), axis), axis=axis)
     return (_along(gc, y, g, x) * conj(_before(gc, x, axis) * after),)
+
+
+def _cut(x, axis: int, start: int, stop: int):
+    return x[(slice(None),) * axis + (slice(start, stop),)]
 
 
 def _before(gc, x, axis: int):
@@ -307,14 +276,18 @@ def _dot_shared(gc, left, right, source):
 
 def alias(gc, g, y, value, *srcs):
     """Of an ALIAS whose attributes name a rule: what `value` was computed from gets its gradients by that rule."""
-    (name, *facts), rules = y.node.attrs, {"convolution": convolution}
+    (name, *facts), rules = y.node.attrs, {"convolution": convolution, "overlap_add": overlap_add}
     return (None, *rules[name](gc, g, y, *srcs, *facts))
 
 
-def convolution(gc, g, y, x, weight, pads, dilation):
-    to_x, _ = gc.api.convolution.gradients(g, x, conj(weight), pads, dilation)
-    _, to_weight = gc.api.convolution.gradients(g, conj(x), weight, pads, dilation)
+def convolution(gc, g, y, x, weight, *facts):
+    to_x, _ = gc.api.convolution.gradients(g, x, conj(weight), *facts)
+    _, to_weight = gc.api.convolution.gradients(g, conj(x), weight, *facts)
     return to_x, to_weight
+
+
+def overlap_add(gc, g, y, x, *facts):
+    return (gc.api.windows.windows_of(g, x, *facts),)
 
 
 def take(gc, g, y, x, index):

@@ -26,7 +26,7 @@ from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
-from graphc.passes.scratch import is_strided, keep_columns, keep_rows
+from graphc.passes.scratch import keep_columns, keep_rows, strided_reads
 from graphc.passes.tunable import Choices, Choose, defaults
 from graphc.passes.weigh import Weighted
 
@@ -162,7 +162,7 @@ class _Lowering:
         if self.group.kind != "map" or len(self.axes) < 2 or self.axes[-2].extent < BLOCK // 4:
             return False
         row, column = self.axes[-2:]
-        return any(is_strided(index, column) and row not in ix.axes_of(index) for index in self.indices)
+        return bool(strided_reads(self.stages, column, row))
 
     def is_narrow(self) -> bool:
         """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
@@ -205,7 +205,7 @@ class _Lowering:
     def _into_blocks(self) -> Index:
         """Split the last axis but one into blocks of rows; the loop over a block's rows lies inside the kernel."""
         *outer, row, column = self.axes
-        blocks, within = Axis(f"{row.name}b", -(-row.extent // BLOCK)), Axis(f"{row.name}r", BLOCK)
+        blocks, within = Axis(f"{row.name}b", -(-row.extent // BLOCK)), Axis(f"{row.name}r", min(BLOCK, row.extent))
         self.block = Loop(within, "serial", (), ix.shift(ix.mul(ix.of(blocks), -BLOCK), row.extent))
         self.axes = (*outer, blocks, column)
         total = ix.ZERO

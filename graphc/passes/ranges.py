@@ -60,23 +60,20 @@ def _conditions(body: tuple, axes: tuple[Axis, ...]) -> tuple[dict[Node, tuple[A
 
 
 def _range(expr: Node, axes: tuple[Axis, ...]) -> tuple[Axis, Range] | None:
-    """Where a comparison of axis + c or c - axis with a constant holds."""
+    """Where a comparison of k * axis + c with a constant holds."""
     left, right = (index_of(s) for s in expr.srcs)
-    strict = 1 if expr.op is LT else 0
     moving, fixed = (left, right) if right.is_const else (right, left)
     if not fixed.is_const or len(moving.terms) != 1:
         return None
     axis, k = moving.terms[0]
-    if axis not in axes or k not in (1, -1):
+    if axis not in axes:
         return None
-    # moving < fixed (or <=) bounds the axis from above when k is 1, and from below when it is -1; and the reverse.
-    if (moving is left) == (k == 1):
-        bound = fixed.const - moving.const if k == 1 else moving.const - fixed.const
-        high = bound if strict else bound + 1
-        return axis, (0, max(0, min(axis.extent, high)))
-    bound = fixed.const - moving.const if k == 1 else moving.const - fixed.const
-    low = bound + 1 if strict else bound
-    return axis, (max(0, min(axis.extent, low)), axis.extent)
+    above = (moving is left) == (k > 0)     # whether it bounds the axis from above
+    bound = fixed.const - moving.const
+    if (expr.op is LE) == above:
+        bound += 1 if k > 0 else -1
+    place = max(0, min(axis.extent, -(-bound // k)))
+    return axis, ((0, place) if above else (place, axis.extent))
 
 
 def _pieces(body: tuple, axis: Axis, along: dict[Node, Range]) -> tuple:

@@ -132,15 +132,21 @@ def is_strided(index: Index, axis: Axis) -> bool:
     return axis in ix.axes_of(index) and index.coefficient(axis) not in (1, -1) and not data_exprs(index)
 
 
-def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:
-    """Gather strided reads that do not depend on the row into local arrays over the tile. Returns the statements."""
-    found: dict[Node, str] = {}
+def strided_reads(stages: list, column: Axis, row: Axis) -> list[Node]:
+    """The strided reads along a column that no condition guards and that do not depend on the row."""
+    found: dict[Node, None] = {}
     for stage in stages:
         for root in _roots(stage):
             for expr in _below([root]):
                 if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
                         and row not in ix.axes_of(expr.attrs[1]):
-                    found.setdefault(expr, f"column{len(found)}")
+                    found[expr] = None
+    return list(found)
+
+
+def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:
+    """Gather strided reads that do not depend on the row into local arrays over the tile. Returns the statements."""
+    found = {expr: f"column{k}" for k, expr in enumerate(strided_reads(stages, column, row))}
     at = ix.of(column)
     for expr, name in found.items():
         kept = make(LOCAL, expr.dtype, (), (), (name, at))
