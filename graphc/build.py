@@ -102,7 +102,7 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
                   {step: r.most for step, r in drafts.items()}, of_one_element(drafts), roots)
     if settings.verify:
         verify.verify_batches(steps)
-    memory = plan_memory(steps, roots, leaves, results)
+    memory = plan_memory(steps, roots, leaves, results, target.group)
     if settings.verify:
         verify.verify_kernels(m for step in memory.steps if isinstance(step, Batch) for m in step.members)
     return Planned(roots, leaves, schedule, results, drafts, memory, bodies)

@@ -401,3 +401,25 @@ def test_the_common_call_is_written_out(compiled):
     closed += 1
     assert f._fast((x, y, 2.5, 3)) is MISS      # it waits to be computed
     assert equal_bits(f(x, y, 2.5, 3)[0].numpy(), plain(x, y, 2.5, 3)[0].numpy())
+
+
+def test_a_jitted_step_with_a_bias_and_labels_has_the_bits_of_a_recorded_one():
+    """Its rows hold numbers that die in the kernel which stores others of the same size."""
+    rng = np.random.default_rng(0)
+    batches = rng.normal(size=(3, 8, 3)).astype(np.float32), rng.integers(0, 2, (3, 8))
+
+    def losses(jitted: bool) -> list[float]:
+        w = gc.Tensor(np.ones((3, 2), np.float32), requires_grad=True)
+        b = gc.Tensor(np.array([0.5, -1.0], np.float32), requires_grad=True)
+
+        def step(x, labels):
+            w.grad = b.grad = None
+            loss = gc.cross_entropy(x @ w + b, labels)
+            loss.backward()
+            with gc.no_grad():
+                w.assign(w - 0.5 * w.grad)
+                b.assign(b - 0.5 * b.grad)
+            return loss.detach()
+        run = gc.jit(step) if jitted else step
+        return [float(run(gc.asarray(x), gc.asarray(y))) for x, y in zip(*batches, strict=True)]
+    assert losses(True) == losses(False)

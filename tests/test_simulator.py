@@ -38,6 +38,14 @@ def scattered() -> gc.Tensor:
     return x
 
 
+def bias_of_logits() -> gc.Tensor:
+    """A kernel of rows reads a number of each row where another could be stored, but items share the row."""
+    labels = gc.asarray(np.arange(8) % 2)
+    loss, slope = gc.value_and_grad(lambda b: gc.cross_entropy(leaf(8, 3) @ leaf(3, 2) + b, labels))(leaf(2))
+    gc.realize(loss, slope)
+    return slope + loss
+
+
 PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "map": lambda: gc.tanh(leaf(300) * 0.5 + 1) - leaf(300),
     "map of broadcasts": lambda: leaf(3, 1, 50) * leaf(4, 1) + leaf(50),
@@ -67,6 +75,7 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "members of a launch": lambda: gc.concat([gc.softmax(leaf(3 + k, 70), axis=1) for k in range(3)], axis=0),
     "random numbers": lambda: gc.random.Generator(5).normal(size=(33,)),
     "sorted rows": lambda: gc.take_along_axis(leaf(4, 9), gc.argsort(leaf(4, 9), axis=1), axis=1) + 1,
+    "rows that might be written over": bias_of_logits,
     "attention": lambda: gc.scaled_dot_product_attention(leaf(1, 3, 4), leaf(1, 5, 4), leaf(1, 5, 4), is_causal=True),
     "convolution": lambda: gc.conv2d(leaf(1, 1, 4, 4), leaf(8, 1, 2, 2)),
 }

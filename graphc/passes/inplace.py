@@ -1,7 +1,8 @@
 """Kernels that write over an input which nobody needs afterwards.
 
 A kernel may do so when each element of the input is read only by the iteration that writes its place, and before it
-writes there. Then the two are one buffer, and C sees one pointer.
+writes there. Then the two are one buffer, and C sees one pointer. Where work items share an iteration, as in the rows
+of GPUs, one may write while another has yet to read: their sums are not written over inputs.
 """
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ class _Accesses(Struct, eq=False):
     stores: dict[int, list[tuple[int, _Access]]] = field(default_factory=dict)
     time: int = 0
     known: bool = True
+    sums: bool = False
 
     def walk(self, statements: tuple, loops: tuple[tuple[int, Axis], ...]) -> None:
         for s in statements:
@@ -47,6 +49,7 @@ class _Accesses(Struct, eq=False):
                 self.known = False
             elif type(s) is not Local:
                 self._expr(s.value, loops)
+                self.sums |= type(s) is Accumulate
                 if type(s) is Accumulate and s.other is not None:
                     self._expr(s.other, loops)
                 if type(s) is Store and s.local is None:
@@ -66,10 +69,11 @@ class _Accesses(Struct, eq=False):
             stack.extend(operands(e))
 
 
-def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], bool]) -> tuple[Kernel, dict[Node, Node]]:
+def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], bool], group: int = 0
+             ) -> tuple[Kernel, dict[Node, Node]]:
     """The kernel with inputs and outputs made one where that is allowed, and output -> the input that it takes over.
 
-    `dies` says whether a node's memory is free once this kernel has run.
+    `dies` says whether a node's memory is free once this kernel has run. group: see Target.
     """
     written = [k for k, b in enumerate(kernel.buffers) if b.written]
     pairs = [(x, y) for x, b in enumerate(kernel.buffers) if not b.written and b.size for y in written
@@ -79,6 +83,8 @@ def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], boo
     accesses = _Accesses()
     accesses.walk(kernel.prologue, ())
     accesses.walk(kernel.body, ())
+    if group and accesses.sums:
+        return kernel, {}
     buffers, taken = list(kernel.buffers), {}
     for x, y in pairs:
         if buffers[x].same is None and nodes[y] not in taken and _may_share(kernel, accesses, x, y):

@@ -39,13 +39,13 @@ class MemoryPlan(Struct, frozen=True):
 
 
 def plan_memory(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], leaves: tuple[Node, ...],
-                results: dict[Node, list[Node]]) -> MemoryPlan:
+                results: dict[Node, list[Node]], group: int = 0) -> MemoryPlan:
     """`leaves` get the first slots, in order. `results` gives what a call fills: its GET nodes, and memory that it
-    works in."""
+    works in. `group`: see Target."""
     reads, writes = [_read(s) for s in steps], [_written(s, results) for s in steps]
     bases = [u.base if (u := _update(s)) is not None else None for s in steps]
     steps = [steps[k] for k in least_memory(reads, writes, bases, set(roots))]
-    steps, owner = _share(steps, roots)
+    steps, owner = _share(steps, roots, group)
     ordered: list[Batch | LibraryCall | CopyNode] = []
     for step in steps:
         update = _update(step)
@@ -81,7 +81,7 @@ def _written(step, results) -> list[Node]:
     return _buffers(step, written=True)
 
 
-def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...]):
+def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], group: int):
     """Let outputs take over the memory of what dies in their step: an update that of its base, a kernel that of an
     input. Returns the steps and a function node -> owner of its memory."""
     last = {node: k for k, step in enumerate(steps) for node in _read(step)}
@@ -96,7 +96,7 @@ def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...]):
         if update is not None and dies(update.base) and update.base not in update.nodes:
             parent[update.nodes[-1]] = update.base
         if isinstance(step, Batch) and update is None:
-            step, taken = _in_place(step, dies)
+            step, taken = _in_place(step, dies, group)
             parent |= taken
         shared.append(step)
 
@@ -107,11 +107,11 @@ def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...]):
     return shared, owner
 
 
-def _in_place(step: Batch, dies: Callable[[Node], bool]) -> tuple[Batch, dict[Node, Node]]:
+def _in_place(step: Batch, dies: Callable[[Node], bool], group: int) -> tuple[Batch, dict[Node, Node]]:
     """The launch with inputs written over: those that no other member reads, and in all members alike, for they share
     one text."""
     readers = Counter(node for m in step.members for node in set(m.nodes))
-    found = [in_place(m.kernel, m.nodes, lambda node: readers[node] == 1 and dies(node)) for m in step.members]
+    found = [in_place(m.kernel, m.nodes, lambda node: readers[node] == 1 and dies(node), group) for m in step.members]
     if len({tuple(b.same for b in kernel.buffers) for kernel, _ in found}) > 1 or not found[0][1]:
         return step, {}
     members = tuple(replace(m, kernel=kernel) for m, (kernel, _) in zip(step.members, found, strict=True))
