@@ -72,6 +72,14 @@ def table_of(members: Sequence[tuple[int, Sequence[int], Sequence[int]]], fault:
     return [len(members), *firsts, *own]
 
 
+def require_process(pid: int) -> None:
+    """BackendError if this is a child of the process that the device belongs to: the driver's threads are not there,
+    and a call would wait for them without end."""
+    if os.getpid() != pid:
+        raise BackendError("the process was forked after it used this device, and a child cannot use it",
+                           fix="start the child with multiprocessing's spawn method")  # fmt: skip
+
+
 class Block:
     """Memory that the pool lends out again and again."""
 
@@ -220,9 +228,7 @@ class DeviceExecutable:
 
     def run(self, inputs: Sequence[Any], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Any]:
         """See runtime.backend.Executable."""
-        if os.getpid() != self._pid:
-            raise BackendError("the process was forked after it used this device, and a child cannot use it",
-                               fix="start the child with multiprocessing's spawn method")  # fmt: skip
+        require_process(self._pid)
         for buffer, nbytes in zip(inputs, self._input_bytes, strict=True):
             if buffer.nbytes < nbytes:
                 raise ValueError(f"an input of {nbytes} bytes is needed, not {buffer!r}")

@@ -23,7 +23,7 @@ from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import cache, pocl
 from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work
+from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work, require_process
 
 INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
 GROUP = 256  # work items of a group, as the dialect has them
@@ -39,6 +39,7 @@ class OpenClBackend:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._kernels: dict[KernelSource, Any] = {}
+        self._pid = os.getpid()  # of the process whose queue it has
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
@@ -88,6 +89,7 @@ class OpenClBackend:
     def _queue(self) -> _Queue:
         if self._device is None:
             raise BackendError("there is no OpenCL device", op="GRAPHC_BACKEND", fix=INSTALL)
+        self._pid = os.getpid()
         return _Queue(self._device)
 
     @cached_property
@@ -111,10 +113,12 @@ class OpenClBackend:
         }
 
     def allocate(self, nbytes: int) -> DeviceBuffer:
-        return self._pool.allocate(nbytes)
+        pool = self._pool
+        require_process(self._pid)
+        return pool.allocate(nbytes)
 
     def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
-        buffer = self._pool.allocate(array.nbytes)
+        buffer = self.allocate(array.nbytes)
         buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
         return buffer
 
@@ -122,6 +126,8 @@ class OpenClBackend:
 
     def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
         missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._kernels]
+        if missing and self._queue is not None:
+            require_process(self._pid)
         with self._lock:
             for kernel in missing:
                 if kernel not in self._kernels:

@@ -128,7 +128,7 @@ def test_a_donated_input_is_not_counted():
 
 def test_random_programs_meet_their_peak(programs, backend):
     with Together("-O0").chosen() if backend == "cpu" else nullcontext():       # compiled, but not optimised
-        for seed in range(programs // 10):
+        for seed in range(programs // 20):
             nodes = list(dict.fromkeys(t.node for t in random_programs.small(seed).results()))
             nodes = driver.computed(nodes)
             if not nodes:
