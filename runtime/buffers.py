@@ -23,6 +23,7 @@ from graphc.runtime import memory
 
 ALIGNMENT = 64
 SLAB = 1 << 20  # memory comes from the system in pieces of at least this size; larger blocks are mappings of their own
+LARGEST_SLAB = 1 << 24  # slabs grow with what their size has taken: weights of many layers come to lie on huge pages
 HUGE_PAGE = 1 << 21
 CHECK_EVERY = 64 << 20  # the system is asked for its free memory once per so many new bytes
 MOST_LISTS = 1 << 14
@@ -168,6 +169,7 @@ class Pool:
         self._lock = threading.Lock()
         self._free: dict[int, list[Block]] = {}  # by size class
         self._lists: dict[int, list[Block]] = {}  # the same lists by the number of bytes asked for
+        self._taken: dict[int, int] = {}  # bytes of the slabs of each size class
         self._unchecked = 0
 
     # ------------------------------------------------------------------------------------------------------ borrowing
@@ -212,7 +214,7 @@ class Pool:
                 self._lists.clear()
             self._lists[nbytes] = free
             if not free:
-                self._unchecked += max(size, SLAB)
+                self._unchecked += self._slab(size)
                 if self._unchecked >= CHECK_EVERY:
                     self._check_system(size)
                     self._unchecked = 0
@@ -222,13 +224,21 @@ class Pool:
             except IndexError:  # other threads were faster
                 return self._new_blocks(size, free)[0]
 
+    def _slab(self, size: int) -> int:
+        """The bytes to take from the system for blocks of a size."""
+        if size > SLAB // 2:
+            return size
+        return max(SLAB, min(self._taken.get(size, 0), LARGEST_SLAB, 256 * size))
+
     def _new_blocks(self, size: int, free: list[Block]) -> list[Block]:
+        slab = self._slab(size)
         try:
-            address, mapping = _map(max(size, SLAB))
+            address, mapping = _map(slab)
         except OutOfMemory:
             self._release(self.cached)
-            address, mapping = _map(max(size, SLAB))
-        count = max(1, SLAB // size)
+            address, mapping = _map(slab)
+        count = slab // size
+        self._taken[size] = self._taken.get(size, 0) + slab
         self.cached += size * count
         return [Block(address + number * size, size, mapping, free) for number in range(count)]
 

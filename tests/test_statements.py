@@ -16,7 +16,7 @@ CHUNK = 25      # sequences whose kernels are compiled together
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "first_seed" in metafunc.fixturenames:
-        metafunc.parametrize("first_seed", range(0, metafunc.config.getoption("--programs") // 4, CHUNK))
+        metafunc.parametrize("first_seed", range(0, metafunc.config.getoption("--programs") // 5, CHUNK))
 
 
 def problem_of(lines: list[str]) -> str | None:

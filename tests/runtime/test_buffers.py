@@ -47,6 +47,17 @@ def test_a_freed_block_is_used_again():
     assert pool.allocate((1 << 22) - 5).address == address
 
 
+def test_slabs_grow_with_what_a_size_has_taken():
+    """Weights of many layers lie on few huge pages; a few buffers, and small ones, take no more than they did."""
+    pool = Pool()
+    held = [pool.allocate(400_000) for _ in range(90)]
+    blocks = [buffer.owner for buffer in held]
+    assert len({id(block.mapping) for block in blocks}) == 7     # of 1, 1, 2, 4, 8, 16 and 16 MiB
+    assert pool.cached + sum(block.size for block in blocks) < 48 << 20
+    few = [pool.allocate(64) for _ in range(40_000)]
+    assert len({id(buffer.owner.mapping) for buffer in few}) == 3
+
+
 def test_figures():
     pool = Pool()
     a, b = pool.allocate(1000), pool.allocate(1 << 21)
