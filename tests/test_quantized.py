@@ -235,6 +235,8 @@ def test_activations_of_a_model(backend):
     exact = net(x).numpy()
     small = gc.jit(gc.nn.quantize(net, 8, activations="int8"))
     np.testing.assert_allclose(small(x).numpy(), exact, atol=0.03)
+    with pytest.raises(TypeError, match="the weight is a Tensor; use gc.weights.quantize"):
+        gc.nn.QuantizedLinear(gc.ones((8, 32)), activations="int8")
     with pytest.raises(ValueError, match="int8"):
         gc.nn.quantize(net, activations="int4")
 

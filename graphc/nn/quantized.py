@@ -11,7 +11,7 @@ from graphc.quantized import quantized_matmul
 class QuantizedLinear(Module):
     """x @ weight.T + bias, the weight in 8 or 4 bits: it is unpacked inside the product. For inference.
 
-    weight: a Quantized of shape (outputs, inputs). bias: (outputs,) or None.
+    weight: a Quantized of shape (outputs, inputs), or TypeError. bias: (outputs,) or None.
     activations: None, or "int8" to round x too, in blocks of 32 to 8 bits, and to multiply integers: faster, and a
     little less exact (`gc.weights.quantized_matmul`).
 
@@ -24,6 +24,8 @@ class QuantizedLinear(Module):
 
     def __init__(self, weight: Quantized, bias=None, activations: str | None = None):
         self.activations = _checked(activations)
+        if not isinstance(weight, Quantized):
+            raise TypeError(f"the weight is a {type(weight).__name__}; use gc.weights.quantize(weight, bits=4)")
         weight = weight.packed(words=activations is not None)
         self.codes, self.scale, self.offset, self.columns = weight.codes, weight.scale, weight.offset, weight.columns
         self.bias = None if bias is None else bias.detach()
