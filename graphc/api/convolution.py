@@ -146,24 +146,26 @@ def _with_its_gradient(y, x, weight, *facts):
                      site=user_site()))
 
 
-def gradients(g, x, weight, pads, stride, dilation, groups: int) -> tuple:
-    """Those of a convolution: for its input and its weights."""
-    if prod(stride) == 1:
-        back = [(d * (k - 1) - a, d * (k - 1) - b)
-                for k, d, (a, b) in zip(weight.shape[2:], dilation, pads, strict=True)]
-        to_x = _turned("convolution", g, weight, back, dilation, groups)
-    else:
-        to_x = _spread(g, weight, x.shape[2:], [a for a, _ in pads], stride, dilation, groups)
+def gradient_of_input(g, sizes, weight, pads, stride, dilation, groups: int):
+    """That of a convolution for its input, whose last axes have these sizes."""
+    if prod(stride) != 1:
+        return _spread(g, weight, sizes, [a for a, _ in pads], stride, dilation, groups)
+    back = [(d * (k - 1) - a, d * (k - 1) - b) for k, d, (a, b) in zip(weight.shape[2:], dilation, pads, strict=True)]
+    return _turned("convolution", g, weight, back, dilation, groups)
+
+
+def gradient_of_weight(g, x, shape, pads, stride, dilation, groups: int):
+    """That of a convolution for its weights, which have this shape."""
     n, (batch, out) = g.ndim - 2, g.shape[:2]
-    windows = _taps(_padded(x, pads, "convolution"), weight.shape[2:], stride, dilation, "convolution")
+    windows = _taps(_padded(x, pads, "convolution"), shape[2:], stride, dilation, "convolution")
     rows = permute_dims(windows, (0, *range(2 + n, 2 + 2 * n), 1, *range(2, 2 + n)))
     columns = permute_dims(reshape(g, (batch, out, -1)), (1, 0, 2))
     if groups == 1:
-        to_weight = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(weight.shape[1:]))))
+        found = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(shape[1:]))))
     else:
-        rows = permute_dims(reshape(rows, (-1, groups, prod(weight.shape[1:]))), (1, 0, 2))
-        to_weight = matmul(reshape(columns, (groups, out // groups, -1)), rows)
-    return to_x, reshape(to_weight, weight.shape)
+        rows = permute_dims(reshape(rows, (-1, groups, prod(shape[1:]))), (1, 0, 2))
+        found = matmul(reshape(columns, (groups, out // groups, -1)), rows)
+    return reshape(found, shape)
 
 
 def _finish(op: str, y, bias, batched: bool):
@@ -185,10 +187,10 @@ def _padded(x, pads: list[tuple[int, int]], op: str, fill=0):
 
 def _windows(x, kernel, stride, dilation, op: str):
     """(batch, channels, *windows, *kernel). Where windows overlap, each tap meets all of them, in gradients too."""
-    _check_fit(x, kernel, dilation, op)
     n = len(kernel)
     if stride != kernel:
         return permute_dims(_taps(x, kernel, stride, dilation, op), (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
+    _check_fit(x, kernel, dilation, op)
     for axis, (k, s, d) in enumerate(zip(kernel, stride, dilation, strict=True)):
         x = sliding_window_view(x, k, 2 + axis, stride=s, dilation=d)
     return x

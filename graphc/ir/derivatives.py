@@ -281,9 +281,9 @@ def alias(gc, g, y, value, *srcs):
 
 
 def convolution(gc, g, y, x, weight, *facts):
-    to_x, _ = gc.api.convolution.gradients(g, x, conj(weight), *facts)
-    _, to_weight = gc.api.convolution.gradients(g, conj(x), weight, *facts)
-    return to_x, to_weight
+    rules = gc.api.convolution
+    return (rules.gradient_of_input(g, x.shape[2:], conj(weight), *facts),
+            rules.gradient_of_weight(g, conj(x), weight.shape, *facts))
 
 
 def overlap_add(gc, g, y, x, *facts):
