@@ -17,9 +17,11 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -192,7 +194,7 @@ def measure(name: str, opened: dict[str, Peer], rounds: int, small: bool) -> Row
                 call = own.bind(work, tuple(own.take(a) for a in inputs))
                 wrong = runner.disagreement(work, np.asarray(own.give(call())), expected)
         except Exception as error:  # whatever a library raises is its row's news, not the end of the table
-            wrong = f"{type(error).__name__}: {error}"
+            wrong = said(error)
         if wrong:
             row.failed[peer] = wrong.splitlines()[0]
         else:
@@ -202,10 +204,23 @@ def measure(name: str, opened: dict[str, Peer], rounds: int, small: bool) -> Row
 
 
 def _take_turns(row: Row, calls: dict[str, tuple[Peer, Callable[[], Any]]], rounds: int) -> None:
-    repeat = {peer: _repeat(own, call) for peer, (own, call) in calls.items()}
+    """A peer that raises leaves; after an error of the device all do, and what was measured before it stays."""
+    repeat: dict[str, int] = {}
     for _ in range(rounds):
         for peer, (own, call) in calls.items():
-            row.rounds.setdefault(peer, []).append(seconds_of(own, call, repeat[peer]))
+            if peer in row.failed:
+                continue
+            try:
+                if peer not in repeat:
+                    repeat[peer] = _repeat(own, call)
+                row.rounds.setdefault(peer, []).append(seconds_of(own, call, repeat[peer]))
+            except Exception as error:
+                row.failed[peer] = said(error)
+                row.rounds.pop(peer, None)
+
+
+def said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _repeat(peer: Peer, call: Callable[[], Any]) -> int:
@@ -331,15 +346,31 @@ def replay_seconds(peer: Peer, rounds: int) -> tuple[int, float]:
     return launches, statistics.median(times)
 
 
-def run_suite(backend: str, tests: Sequence[str]) -> str:
-    """The last line of pytest's report."""
-    command = [sys.executable, "-m", "pytest", "--backend", backend, "-q", "--programs", "100", *tests]
+def run_suite(backend: str, tests: Sequence[str], seconds: float | None) -> str:
+    """What failed, and the last line of pytest's report; where there was not enough time, how far it came."""
+    command = [sys.executable, "-m", "pytest", "--backend", backend, "-v", "--programs", "100", *tests]
     if importlib.util.find_spec("xdist"):
         command += ["-n", str(min(8, os.cpu_count() or 1))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
-    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return "\n".join([*failed, lines[-1] if lines else done.stderr.strip()[-500:]])
+    with tempfile.TemporaryFile("w+") as log:
+        with subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True) as suite:
+            try:
+                suite.wait(seconds)
+            except BaseException as reason:  # the time is over, or somebody wants to go on
+                os.killpg(suite.pid, signal.SIGKILL)  # its workers too
+                if not isinstance(reason, subprocess.TimeoutExpired):
+                    raise
+        log.seek(0)
+        lines = [line.rstrip() for line in log if line.strip()]
+    if suite.returncode >= 0:
+        return "\n".join([*[line for line in lines if line.startswith(("FAILED", "ERROR"))], lines[-1]])
+    return f"{tally(lines)}; ended after {seconds:g} seconds"
+
+
+def tally(lines: Sequence[str]) -> str:
+    """What failed among the lines `TEST PASSED` and so on of a suite that came to no end, and how many there are."""
+    passed = sum(" PASSED" in line for line in lines)
+    failed = [line for line in lines if " FAILED" in line or " ERROR" in line]
+    return "\n".join([*failed, f"{passed} passed, {len(failed)} failed"])
 
 
 # ------------------------------------------------------------------------------------------------------------ the page
@@ -396,7 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     facts.pop("cache", None)  # a path of this machine
     about = {"date": datetime.date.today().isoformat(), "backend": name, **facts, "versions": versions()}
     if not options.no_suite:
-        about["suite"] = run_suite(name, options.tests)
+        about["suite"] = run_suite(name, options.tests, options.suite_seconds)
         print("suite:", about["suite"])
     opened, remarks = {}, []
     for peer in options.peers:
@@ -410,19 +441,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     copy = copy_rate(xp, wait, 1 << (16 if options.small else 30), options.rounds)
     product = product_rate(xp, wait, 64 if options.small else 4096, options.rounds)
     about |= {"copy": f"{copy / 1e9:,.0f} GB/s", "BLAS float32": f"{product / 1e12:,.2f} TFLOP/s"}
-    rows = []
+    rows: list[Row] = []
+
+    def written() -> str:
+        """The page as far as it is known, so that a run which is ended leaves what it found."""
+        failed = [f"No time for {TITLES.get(p, p)} in {row.title}: {why}"
+                  for row in rows for p, why in row.failed.items()]  # fmt: skip
+        text = page(about, *table(rows, list(opened), copy, product), remarks + failed)
+        if options.out != "none":
+            Path(options.out).write_text(text, encoding="utf-8")
+        return text
+
     for work in options.work:
-        rows.append(unit_products(opened, options.rounds, 64 if options.small else 4096, work) if work in UNIT
-                    else measure(work, opened, options.rounds, options.small))  # fmt: skip
-        print(rows[-1].title, {p: f"{t * 1e3:.4g} ms" for p, t in rows[-1].medians().items()}, rows[-1].failed or "")
-    remarks += [f"No time for {TITLES.get(p, p)} in {row.title}: {why}"
-                for row in rows for p, why in row.failed.items()]  # fmt: skip
-    launches, host = replay_seconds(opened["graphc"], options.rounds)
-    remarks.append(f"A call of a jitted program of {launches} launches takes the host {host * 1e6:.1f} us.")
-    text = page(about, *table(rows, list(opened), copy, product), remarks)
-    print(text)
-    if options.out != "none":
-        Path(options.out).write_text(text, encoding="utf-8")
+        try:
+            rows.append(unit_products(opened, options.rounds, 64 if options.small else 4096, work) if work in UNIT
+                        else measure(work, opened, options.rounds, options.small))  # fmt: skip
+        except Exception as error:  # a device that is broken breaks what comes after, too: all is said in the page
+            rows.append(Row(work, failed={"graphc": said(error)}))
+        row = rows[-1]
+        print(row.title, {p: f"{t * 1e3:.4g} ms" for p, t in row.medians().items()}, row.failed or "", flush=True)
+        written()
+    try:
+        launches, host = replay_seconds(opened["graphc"], options.rounds)
+        remarks.append(f"A call of a jitted program of {launches} launches takes the host {host * 1e6:.1f} us.")
+    except Exception as error:
+        remarks.append(f"No time for a call of a jitted program: {said(error)}")
+    print(written())
     return int(any("graphc" in row.failed for row in rows))
 
 
@@ -444,6 +488,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=9, help="in which all take turns (default: 9)")
     parser.add_argument("--no-suite", action="store_true", help="measure only")
     parser.add_argument("--tests", nargs="*", default=["tests"], help="what of the suite to run (default: all)")
+    parser.add_argument("--suite-seconds", type=float, help="after which the suite is ended (default: never)")
     parser.add_argument("--small", action="store_true", help="tiny arrays, to try the command")
     parser.add_argument("--out", default=str(Path(__file__).parent / "GPU.md"), help="the page, or none")
     return parser

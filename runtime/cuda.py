@@ -28,7 +28,9 @@ from graphc.ir.routines import TABLE
 from graphc.runtime import cache
 from graphc.runtime.buffers import size_class
 from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, table_of
+from graphc.runtime.device import (
+    DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, require_process, table_of,
+)
 from graphc.runtime.image import Layout
 
 GROUP = 256  # threads of a block, as the dialects have them
@@ -47,6 +49,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
 COPY_BLOCKS = 1024  # of a large copy
 STAGES = 16  # uploads that may be on their way
 KEPT_TABLES = 16  # of a program, for buffers in as many places
+ON_HOST = ("eig", "eigvals")  # routines that only the newest libraries of CUDA have, and those of ROCm not
 
 
 class CudaBackend:
@@ -216,6 +219,7 @@ class CupyQueue:
         self._staging = [_Stage(cupy) for _ in range(STAGES)]
         self._uploads = 0
         self._lock = threading.Lock()
+        self._pid = os.getpid()
 
     # ------------------------------------------------------------------------------------------------------ compiling
 
@@ -245,6 +249,7 @@ class CupyQueue:
     # -------------------------------------------------------------------------------------------------- runtime.device
 
     def allocate(self, nbytes: int) -> Any:
+        require_process(self._pid)
         try:
             with self.stream:  # memory of CuPy's pool belongs to the stream that asked for it
                 return self.cupy.cuda.alloc(nbytes)
@@ -264,6 +269,7 @@ class CupyQueue:
                    self.cupy.cuda.runtime.memcpyDeviceToDevice)  # fmt: skip
 
     def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
+        require_process(self._pid)
         self._memcpy(target, source, nbytes, kind, self.stream.ptr)
 
     def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
@@ -285,8 +291,8 @@ class CupyQueue:
             self._memcpy(address, place.take(words), words.nbytes, self._to_device, self.stream.ptr)
             place.event.record(self.stream)
 
-    def start(self, kernel: Any, groups: int, shared: int, table: int) -> None:
-        kernel((groups,), (GROUP,), (np.uint64(table),), shared_mem=shared, stream=self.stream)
+    def start(self, kernel: Any, groups: int, shared: int, table: int, stream: Any = None) -> None:
+        kernel((groups,), (GROUP,), (np.uint64(table),), shared_mem=shared, stream=stream or self.stream)
 
     def array(self, buffer: DeviceBuffer, dtype: np.dtype, shape: Sequence[int]) -> Any:
         cupy = self.cupy
@@ -297,7 +303,8 @@ class CupyQueue:
 
     def takes(self, step: Library) -> bool:
         """Whether CuPy has the routine for these operands; bfloat16 is none of its types."""
-        return all(operand.dtype != "bfloat16" for operand in (*step.inputs, *step.outputs))
+        narrow = any(operand.dtype == "bfloat16" for operand in (*step.inputs, *step.outputs))
+        return step.call not in ON_HOST and not narrow
 
     def call(self, step: Library, at: Callable[[int], DeviceBuffer]) -> None:
         """NumPy's functions hand arrays of CuPy on to CuPy: the routine is the one of the table."""
@@ -450,15 +457,18 @@ class _Tables:
         self._tables[own] = words
         return words
 
-    def _start(self) -> None:
+    def _start(self, stream: Any = None) -> None:
         for kernel, groups, shared, first in self._launches:
-            self._queue.start(kernel, groups, shared, self._table.ptr + 8 * first)
+            self._queue.start(kernel, groups, shared, self._table.ptr + 8 * first, stream)
 
     def _capture(self) -> None:
-        """The launches as a graph. What is captured does not run."""
-        stream = self._queue.stream
+        """The launches as a graph. What is captured does not run, so it has a stream of its own: nothing that another
+        thread enqueues meanwhile may be taken up into the graph, nor wait for it."""
+        stream = self._queue.cupy.cuda.Stream(non_blocking=True)
         stream.begin_capture()
         try:
-            self._start()
-        finally:
-            self._graph = stream.end_capture()
+            self._start(stream)
+        except BaseException:
+            stream.end_capture()
+            raise
+        self._graph = stream.end_capture()

@@ -55,9 +55,38 @@ class ndarray(np.ndarray):  # noqa: N801
         found.held = memptr
         return found
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return on_device(getattr(ufunc, method), inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, options: dict) -> Any:
+        return on_device(function, args, options)
+
     @property
     def data(self) -> MemoryPointer:  # type: ignore[override]
         return MemoryPointer(UnownedMemory(self.ctypes.data, self.nbytes, self), 0)
+
+
+def on_device(function: Any, args: tuple, options: dict) -> Any:
+    """A function of NumPy on arrays of the device alone: CuPy takes none of the host's beside them."""
+    strangers = [x for x in (*args, *options.values()) if type(x) is np.ndarray]
+    if strangers:
+        raise TypeError(f"Unsupported type {type(strangers[0])}")
+    if function in (np.sort, np.argsort) and options.get("kind") not in (None, "stable"):
+        raise ValueError("kind can only be None or 'stable'")
+    if function is np.linalg.solve and args[1].ndim > 1 and args[0].shape[:-1] != args[1].shape[:-1]:
+        raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
+    if function in (np.argsort, np.sort):
+        options = options | {"kind": "stable"}
+    elif function in (np.linalg.eig, np.linalg.eigvals):
+        raise RuntimeError("geev is not available")
+
+    def to_host(x: Any) -> Any:
+        return x.view(np.ndarray) if isinstance(x, ndarray) else x
+
+    found = function(*map(to_host, args), **{name: to_host(x) for name, x in options.items()})
+    if isinstance(found, tuple):
+        return tuple(x.view(ndarray) for x in found)
+    return np.asarray(found).view(ndarray)  # as in CuPy, also of no axes
 
 
 class Graph:
@@ -91,8 +120,11 @@ class PinnedMemory(bytearray):
 
 
 class Stream:
-    ptr = 7
     captured: list | None = None
+
+    def __init__(self, *, non_blocking: bool = False):
+        self.non_blocking = non_blocking
+        self.ptr = 8 if non_blocking else 7
 
     def __enter__(self) -> Stream:
         return self
@@ -104,6 +136,7 @@ class Stream:
         assert self.captured is None
 
     def begin_capture(self) -> None:
+        assert self.non_blocking  # one that waits for the default stream would fail with what is enqueued there
         self.captured = []
 
     def end_capture(self) -> Graph:
@@ -151,7 +184,7 @@ def compile_using_nvrtc(source: str, options: tuple, arch: Any, filename: str) -
 
 
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
-    assert stream == Stream.ptr
+    assert stream == 7
     log.append({1: "upload", 2: "download", 3: "copy"}[kind])
     ctypes.memmove(dst, src, size)
 

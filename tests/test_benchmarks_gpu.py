@@ -58,6 +58,22 @@ def test_a_wrong_answer_gets_no_time():
     assert cells[0][2:4] == ["failed", "failed"] and cells[0][-1] == ""
 
 
+def test_a_peer_that_breaks_later_leaves():
+    gc.set_backend("reference")
+    own = gpu.open_peer("graphc", driver.default_device())
+    calls = iter(range(7))
+    breaking = gpu.Peer(own.take, lambda work, inputs: lambda: (next(calls), own.bind(work, inputs)())[1], own.wait,
+                        own.give)
+    row = gpu.measure("softmax", {"graphc": own, "torch": breaking}, 2, True)
+    assert set(row.medians()) == {"graphc"} and row.failed["torch"].startswith("StopIteration")
+
+
+def test_the_suite_has_a_time():
+    assert gpu.run_suite("reference", ["tests"], 0.01) == "0 passed, 0 failed; ended after 0.01 seconds"
+    lines = ["tests/a.py::b PASSED [ 1%]", "[gw1] [ 2%] FAILED tests/a.py::c", "[gw0] [ 3%] PASSED tests/a.py::d"]
+    assert gpu.tally(lines) == "[gw1] [ 2%] FAILED tests/a.py::c\n2 passed, 1 failed"
+
+
 def test_rates_count_what_moves():
     clock = iter(np.arange(100.0))
     slow = SimpleNamespace(perf_counter=lambda: next(clock))

@@ -85,6 +85,23 @@ def test_replays_of_a_graph_are_fresh(device):
         np.testing.assert_allclose(most.numpy(), (rows * y).max(), rtol=1e-4)
 
 
+def test_what_others_enqueue_during_a_capture_runs(device, monkeypatch):
+    """Another thread may, and is no part of the graph."""
+    other, start = [], cuda._Tables._start
+
+    def busy(self, stream=None) -> None:
+        start(self, stream)
+        if stream is not None:
+            other.append(gc.sum(gc.asarray(np.arange(5.0)) + 1).item())
+
+    monkeypatch.setattr(cuda._Tables, "_start", busy)
+    step = gc.jit(lambda x: (gc.sum(x, axis=1), gc.sum(x @ x.T)))
+    for turn in range(4):
+        rows, total = step(gc.asarray(np.full((3, 5), turn, np.float32)))
+        assert rows.tolist() == [5 * turn] * 3 and total.item() == 45 * turn**2
+    assert other == ([15] if device == "cuda" else [])
+
+
 def test_tables_are_kept_by_the_places_of_the_buffers(device, monkeypatch):
     """The same buffers again with other scalars, and more of them than are kept."""
     monkeypatch.setattr(cuda, "KEPT_TABLES", 2)
@@ -144,6 +161,29 @@ def test_updates_copies_and_library_steps(device):
     with pytest.raises(np.linalg.LinAlgError):
         gc.linalg.inv(gc.zeros((2, 2))).numpy()
     np.testing.assert_allclose(gc.fft.rfft(t).numpy(), np.fft.rfft(x), rtol=1e-5, atol=1e-5)
+
+
+def test_routines_that_cupy_has_otherwise(device):
+    """It takes no arrays of the host beside its own, broadcasts no stacks, and may lack general eigenvalues."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(-3, 3, (4, 9)).astype(np.float32)
+    for descending in (False, True):
+        found = gc.argsort(gc.asarray(x), axis=1, descending=descending, stable=True).numpy()
+        assert np.array_equal(found, np.argsort(-x if descending else x, axis=1, kind="stable"))
+    a = rng.random((2, 3, 3)) + np.eye(3) * 3
+    for b in (rng.random(3), rng.random((3, 3)), rng.random((3, 2)), rng.random((5, 1, 3, 2))):
+        found = gc.linalg.solve(gc.asarray(a), gc.asarray(b)).numpy()
+        np.testing.assert_allclose(found, np.linalg.solve(a, b), rtol=1e-12)
+    np.testing.assert_allclose(gc.linalg.eigvals(gc.asarray(a)).numpy(), np.linalg.eigvals(a), rtol=1e-12)
+
+
+def test_a_child_of_the_process_is_told(device):
+    t = gc.asarray(np.arange(5.0)) + 1
+    gc.realize(t)
+    driver.backend_of(device)._queue._pid += 1
+    for use in (t.numpy, lambda: gc.asarray(np.ones(3))):
+        with pytest.raises(BackendError, match="forked after it used this device"):
+            use()
 
 
 def test_loops_and_branches(device):

@@ -107,7 +107,7 @@ def _restore(found: np.ndarray, x: np.ndarray, axis: int) -> None:
 
 def _argsort(arguments, x):
     axis, descending, stable = arguments
-    order = _stable_order if stable else np.argsort
+    order = _stable_order if stable and type(x) is np.ndarray else np.argsort   # CuPy's is stable, and has no other
     x = _comparable(x)
     if not descending:
         return (order(x, axis),)
@@ -181,6 +181,14 @@ def _eig_results(dtypes, shapes, arguments):
     return (_complex(dtypes[0]),) * 2, (shapes[0][:-1], shapes[0])
 
 
+def _solve(arguments, a, b):
+    """CuPy has no broadcasting here, and some of its versions take b for a stack of vectors."""
+    columns = b[:, None] if b.ndim == 1 else b
+    stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    found = np.linalg.solve(*(np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, columns)))
+    return (found[..., 0] if b.ndim == 1 else found,)
+
+
 def _det_results(dtypes, shapes, arguments):
     return dtypes[:1], (shapes[0][:-2],)
 
@@ -191,7 +199,7 @@ def _slogdet_results(dtypes, shapes, arguments):
 
 _routine("cholesky", _like_first, lambda arguments, x: (np.linalg.cholesky(x),))
 _routine("inv", _like_first, lambda arguments, x: (np.linalg.inv(x),))
-_routine("solve", _solve_results, lambda arguments, a, b: (np.linalg.solve(a, b),))
+_routine("solve", _solve_results, _solve)
 _routine("qr", _qr_results, lambda arguments, x: tuple(np.linalg.qr(x, "complete" if arguments[0] else "reduced")))
 _routine("svd", _svd_results, lambda arguments, x: tuple(np.linalg.svd(x, full_matrices=arguments[0])))
 _routine("svdvals", _svdvals_results, lambda arguments, x: (np.linalg.svd(x, compute_uv=False),))
