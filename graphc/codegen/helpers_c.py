@@ -33,6 +33,9 @@ def helper_texts(environment, spell: Speller) -> list[str]:
             for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
                 texts[part.strip()] = None
             text = inlined[stem]()
+        elif stem.startswith(("floordiv_", "remainder_")) and (c_type := stem.partition("_")[2]) in TYPES:
+            texts[_typed(general, general, f"fmod_{c_type}")[0].strip()] = None
+            text, _ = _typed(general, general, stem)
         elif stem.startswith(("max_", "min_", "most_")):
             for part in _words(general, stem.partition("_")[2]):
                 texts[part.strip()] = None

@@ -12,10 +12,15 @@ static inline cfloat gc_cmul_cfloat(cfloat x, cfloat y)
     const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y, one = gc_cmul_cfloat_one;
     return __builtin_complex((float)(a * c * one - b * d * one), (float)(a * d * one + b * c * one));
 }
-float hypotf(float, float);
-static inline float gc_cabs_float(cfloat x) { return hypotf(__real__ x, __imag__ x); }
+/* in double, where neither square nor their sum overflows, as hypotf of glibc */
+static inline float gc_cabs_float(cfloat x)
+{
+    const float a = __builtin_fabsf(__real__ x), b = __builtin_fabsf(__imag__ x);
+    const float size = (float)__builtin_sqrt((double)a * a + (double)b * b);
+    return (a == __builtin_inff()) | (b == __builtin_inff()) ? __builtin_inff() : size;
+}
 
-int64_t map_abs_285d20af(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_170d4991(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];

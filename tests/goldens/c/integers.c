@@ -7,19 +7,15 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 /* x // 0 = 0, and the least integer // -1 is itself */
 static inline int16_t gc_floordiv_int16_t(int16_t a, int16_t b)
 {
-    if (b == 0) return 0;
-    if (b == -1) return (int16_t)(0 - (uint16_t)a);
-    const int16_t q = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+    return b == 0 ? 0 : (int16_t)(int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)b);
 }
 static inline int16_t gc_remainder_int16_t(int16_t a, int16_t b)
 {
-    if (b == 0 || b == -1) return 0;
-    const int16_t r = a % b;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    const int16_t q = b == 0 ? 0 : (int16_t)(int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)b);
+    return b == 0 ? 0 : (int16_t)(1u * (uint16_t)a - 1u * (uint16_t)q * (uint16_t)b);
 }
 
-int64_t map_remainder_43e65a7b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_remainder_f7a6ce66(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int16_t *restrict x0 = buf[0];
     const int16_t *restrict x1 = buf[1];
