@@ -313,9 +313,8 @@ class CupyQueue:
         arguments = dict(step.attrs).get("arguments", ())
         with self.stream, errstate(linalg="raise"):
             arrays = [self.array(at(x.slot), np.dtype(x.dtype), x.shape) for x in step.inputs]
-            found = TABLE[step.call].run(arguments, *arrays)
-            for operand, value in zip(step.outputs, found, strict=True):
-                self.array(at(operand.slot), np.dtype(operand.dtype), operand.shape)[...] = value
+            outputs = [self.array(at(x.slot), np.dtype(x.dtype), x.shape) for x in step.outputs]
+            TABLE[step.call].run(arguments, tuple(arrays), tuple(outputs))
 
 
 class _Stage:

@@ -2,7 +2,7 @@
 
 A step's attrs are (("arguments", tuple),), the arguments of its LIBRARY_CALL node. A routine gets contiguous read-only
 input arrays, output arrays to fill, and those arguments. The shapes and dtypes of the outputs are settled when the
-program is made; a result of another kind is an error here. What NumPy raises for the values, such as
+program is made; a result of another shape is an error. What NumPy raises for the values, such as
 numpy.linalg.LinAlgError, is raised.
 """
 
@@ -13,17 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from graphc.ir.routines import TABLE, run_routine
+from graphc.ir.routines import TABLE
 
 Routine = Callable[..., None]
 
 
 def _fill(name: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], arguments: tuple = ()) -> None:
-    """Run a routine; each of its results goes to the output of the same number."""
-    for output, result in zip(outputs, run_routine(name, arguments, tuple(inputs)), strict=True):
-        if output.shape != result.shape:
-            raise ValueError(f"{name} gave shape {result.shape}, but the program has room for {output.shape}")
-        np.copyto(output, result, casting="equiv")
+    TABLE[name].run(arguments, tuple(inputs), tuple(outputs))
 
 
 ROUTINES: dict[str, Routine] = {name: partial(_fill, name) for name in TABLE}

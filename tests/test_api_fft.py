@@ -7,6 +7,9 @@ import pytest
 from api_compare import check, raises, sample
 
 import graphc as gc
+from graphc.config import settings
+from graphc.ir import routines
+from graphc.tolerances import equal_bits
 
 NORMS = ["backward", "ortho", "forward"]
 ONE = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
@@ -71,3 +74,18 @@ def test_errors():
     raises(ValueError, "[fft] the number of points must be positive, not 0", gc.fft.fft, gc.zeros(0))
     raises(ValueError, "[ifft] norm must be one of backward, ortho, forward", gc.fft.ifft, x, norm="both")
     raises(ValueError, "[fftn] 1 sizes do not belong to 2 axes", gc.fft.fftn, x, s=(2,), axes=(0, 1))
+
+
+@pytest.mark.parametrize("name", [*ONE, "fft2", "ifft2", "rfft2", "irfft2"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_larger_ones_have_the_same_bits_on_any_number_of_threads(name, dtype, monkeypatch):
+    if dtype.startswith("complex") and name in REAL:
+        return
+    monkeypatch.setattr(routines, "_SHORT", 1)
+    x = sample((2, 19, 14), dtype)
+    found = []
+    for threads in (1, 2, 3):
+        with settings.override(num_threads=threads):
+            found.append(np.asarray(getattr(gc.fft, name)(gc.asarray(x))))
+    assert all(equal_bits(f, found[0]) for f in found)
+    check(gc.asarray(found[0]), getattr(np.fft, name)(x))

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc.config import settings
+from graphc.ir import routines
 from graphc.tolerances import equal_bits
 
 SHAPES = [(1,), (5,), (0,), (3, 4), (2, 0, 3), (2, 3, 5)]
@@ -46,6 +48,31 @@ def test_zeros_and_nan_stay_in_their_order(dtype, shape, axis):
     order = np.argsort(x, axis=axis, kind="stable")
     assert equal_bits(np.asarray(gc.argsort(gc.asarray(x), axis=axis)), order)
     assert equal_bits(np.asarray(gc.sort(gc.asarray(x), axis=axis)), np.take_along_axis(x, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "uint64", "float16", "float32", "float64"])
+def test_threads_change_no_bit(dtype, monkeypatch):
+    """Rows and long vectors in pieces; integers of a narrow range, and of all."""
+    monkeypatch.setattr(routines, "_LITTLE", 8)
+    monkeypatch.setattr(routines, "_CACHED", 8)
+    random = np.random.default_rng(3)
+    for shape, axis in (((97,), 0), ((5, 23), 1), ((23, 5), 0), ((2, 3), 1)):
+        x = sample(shape, dtype)
+        if x.dtype.kind == "f":
+            x.reshape(-1)[::3] = random.choice(np.array([0.0, -0.0, np.nan, -np.nan], dtype), x.reshape(-1)[::3].size)
+        elif x.dtype.itemsize == 8:
+            x.reshape(-1)[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+        order = np.argsort(x, axis=axis, kind="stable")
+        falling = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        for threads in (1, 3):
+            with settings.override(num_threads=threads):
+                for descending, expected in ((False, order), (True, falling)):
+                    t = gc.asarray(x)
+                    assert equal_bits(np.asarray(gc.argsort(t, axis=axis, descending=descending)), expected)
+                    found = np.asarray(gc.sort(t, axis=axis, descending=descending))
+                    assert equal_bits(found, np.take_along_axis(x, expected, axis))
+                line = np.sort(x, axis=None)
+                check(gc.searchsorted(gc.asarray(line), t, side="right"), np.searchsorted(line, x, "right"))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms: the namespace gc.fft. All are library calls (PocketFFT on the CPU).
+"""Discrete Fourier transforms: the namespace gc.fft. All are library calls (PocketFFT on the CPU, in SciPy and NumPy).
 
 Names and meanings are those of numpy.fft and of the Array API. Real input gives complex64 for float32 (and narrower),
 complex128 for float64; integers are taken as the default float. `norm` says where the factor 1/n goes: "backward" (to

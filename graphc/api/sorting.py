@@ -25,6 +25,7 @@ from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const
+from graphc.ir.routines import run_routine
 
 # -------------------------------------------------------------------------------------------------------------- sorting
 
@@ -174,15 +175,33 @@ def unique_all(x, /) -> UniqueAll:
     >>> gc.unique_all(gc.asarray([2, 1, 2])).counts.tolist()
     [1, 2]
     """
-    return UniqueAll(*_unique(as_tensor(x), equal_nan=False))
+    return UniqueAll(*_unique(as_tensor(x), ("indices", "inverse", "counts"), equal_nan=False))
 
 
-def _unique(x, equal_nan: bool) -> tuple:
+def _unique(x, asked: tuple[str, ...], equal_nan: bool) -> list:
+    """The different elements, and what is asked for."""
     array = x.numpy().reshape(-1)
-    wide = array.astype(np.float32) if x.dtype is dt.bfloat16 else array     # NumPy has no order for bfloat16
-    values, first, inverse, counts = np.unique(wide, True, True, True, equal_nan=equal_nan)
-    inverse = inverse.reshape(x.shape)
-    return (_here(values.astype(array.dtype), x), *(_here(i.astype(np.int64), x) for i in (first, inverse, counts)))
+    if "indices" in asked or "inverse" in asked or x.dtype.kind == "c":     # "sort" is for numbers that have an order
+        order, = run_routine("argsort", (0, False, True), (array,))
+        ordered = array[order]
+    else:
+        ordered, = run_routine("sort", (0, False, True), (array,))
+    is_first = np.ones(ordered.shape, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    if equal_nan and ordered.dtype.kind not in "biu":
+        unknown = np.isnan(ordered)
+        is_first[1:] &= ~(unknown[1:] & unknown[:-1])
+    found = [ordered[is_first]]
+    for name in asked:
+        if name == "counts":
+            found.append(np.diff(np.flatnonzero(is_first), append=array.size))
+        elif name == "indices":
+            found.append(order[is_first])
+        else:
+            inverse = np.empty(array.shape, np.int64)
+            inverse[order] = np.cumsum(is_first) - 1
+            found.append(inverse.reshape(x.shape))
+    return [_here(part, x) for part in found]
 
 
 def unique_values(x, /):
@@ -192,19 +211,17 @@ def unique_values(x, /):
     >>> gc.unique_values(gc.asarray([2, 1, 2])).tolist()
     [1, 2]
     """
-    return unique_all(x).values
+    return _unique(as_tensor(x), (), equal_nan=False)[0]
 
 
 def unique_counts(x, /) -> UniqueCounts:
     """The different elements in rising order and how often each occurs. Realizes x."""
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    return UniqueCounts(*_unique(as_tensor(x), ("counts",), equal_nan=False))
 
 
 def unique_inverse(x, /) -> UniqueInverse:
     """The different elements in rising order, and for each element of x which it is, in the shape of x. Realizes x."""
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
+    return UniqueInverse(*_unique(as_tensor(x), ("inverse",), equal_nan=False))
 
 
 def unique(x, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *,
@@ -216,9 +233,9 @@ def unique(x, /, return_index: bool = False, return_inverse: bool = False, retur
     >>> values.tolist(), counts.tolist()
     ([1, 2], [1, 2])
     """
-    values, *rest = _unique(as_tensor(x), equal_nan)
-    asked = [part for part, wanted in zip(rest, (return_index, return_inverse, return_counts), strict=True) if wanted]
-    return (values, *asked) if asked else values
+    parts = {"indices": return_index, "inverse": return_inverse, "counts": return_counts}
+    found = _unique(as_tensor(x), tuple(name for name, wanted in parts.items() if wanted), equal_nan)
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 # --------------------------------------------------------------------------------------------------- members and counts

@@ -4,19 +4,22 @@ A `LIBRARY_CALL` node has attrs (routine, arguments), where `arguments` is a tup
 results through GET. Its row here gives
 
     results(dtypes, shapes, arguments) -> (dtypes, shapes)     of the results, what the node is recorded with
-    run(arguments, *arrays) -> tuple of arrays                 the meaning, and what the CPU executes
+    run(arguments, arrays, outputs)                            the meaning, and what the CPU executes: fills the outputs
 
-The front end has checked ranks and dtypes before it records the node, so the rules here only compute. Routines run on
-contiguous arrays; `run_routine` returns contiguous arrays of exactly the recorded dtypes and shapes.
+The front end has checked ranks and dtypes before it records the node, so the rules here only compute. Arrays and
+outputs are contiguous, and the outputs have exactly the recorded dtypes and shapes. Sorting, searching and transforms
+are done by several threads, which changes no bit; LAPACK has threads of its own (several callers wait for one lock).
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 
+from graphc.config import settings
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 
@@ -27,7 +30,7 @@ Shapes = tuple[tuple[int, ...], ...]
 class Routine(Struct, frozen=True):
     name: str
     results: Callable[[Dtypes, Shapes, tuple], tuple[Dtypes, Shapes]]
-    run: Callable[..., tuple]
+    run: Callable[[tuple, tuple, tuple], None]
 
 
 TABLE: dict[str, Routine] = {}
@@ -48,11 +51,54 @@ def run_routine(name: str, arguments: tuple, arrays: tuple[np.ndarray, ...]) -> 
     >>> run_routine("sort", (0, True, True), (np.array([2, 3, 1]),))
     (array([3, 2, 1]),)
     """
-    routine = TABLE[name]
-    dtypes, _ = routine.results(tuple(dt.as_dtype(a.dtype) for a in arrays), tuple(a.shape for a in arrays), arguments)
-    with np.errstate(all="ignore"):
-        found = routine.run(arguments, *arrays)
-    return tuple(np.ascontiguousarray(a, d.numpy).reshape(np.shape(a)) for a, d in zip(found, dtypes, strict=True))
+    given = tuple(dt.as_dtype(a.dtype) for a in arrays)
+    dtypes, shapes = results(name, given, tuple(a.shape for a in arrays), arguments)
+    outputs = tuple(np.empty(shape, dtype.numpy) for dtype, shape in zip(dtypes, shapes, strict=True))
+    TABLE[name].run(arguments, tuple(np.ascontiguousarray(a).reshape(a.shape) for a in arrays), outputs)
+    return outputs
+
+
+def _giving(function: Callable[..., tuple]) -> Callable[[tuple, tuple, tuple], None]:
+    """From function(arguments, *arrays) -> arrays, which cannot fill memory of others."""
+    def run(arguments: tuple, arrays: tuple, outputs: tuple) -> None:
+        with np.errstate(all="ignore"):
+            found = function(arguments, *arrays)
+        for output, value in zip(outputs, found, strict=True):
+            if output.shape != value.shape:
+                raise ValueError(f"a routine gave shape {value.shape}, where {output.shape} was expected")
+            output[...] = value
+    return run
+
+
+# ---- threads
+
+_LITTLE = 1 << 15       # elements for which threads are not worth while
+
+
+def _is_much(x: np.ndarray) -> bool:
+    return x.size >= _LITTLE and settings.num_threads > 1 and type(x) is np.ndarray
+
+
+def _bounds(n: int) -> list[int]:
+    """Where n elements are cut, for one piece a thread."""
+    threads = settings.num_threads
+    return [n * k // threads for k in range(threads + 1)]
+
+
+def _at_once(work: Callable[..., None], axis: int, arrays: tuple) -> None:
+    """work(*pieces) for pieces of the arrays along an axis, each in a thread. NumPy lets other threads run meanwhile.
+    Arrays of CuPy stay whole."""
+    n = arrays[0].shape[axis]
+    if n < settings.num_threads or not _is_much(arrays[0]):
+        work(*arrays)
+        return
+    from concurrent.futures import ThreadPoolExecutor   # new threads each time: they would not survive a fork
+
+    before = (slice(None),) * axis
+    with ThreadPoolExecutor(settings.num_threads) as pool:
+        jobs = [pool.submit(work, *(a[(*before, slice(*ends))] for a in arrays)) for ends in pairwise(_bounds(n))]
+    for job in jobs:
+        job.result()
 
 
 # ---- products, for GRAPHC_MATMUL=library
@@ -67,7 +113,7 @@ def _product(arguments: tuple, *arrays: np.ndarray) -> tuple:
     return (np.matmul(*(np.swapaxes(x, -1, -2) if turned else x for x, turned in zip(arrays, arguments, strict=True))),)
 
 
-_routine("matmul", _product_shape, _product)
+_routine("matmul", _product_shape, _giving(_product))
 
 # ---- sorting
 
@@ -84,55 +130,135 @@ def _comparable(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32) if x.dtype == dt.bfloat16.numpy else x
 
 
-def _sort(arguments, x):
-    axis, descending, stable = arguments
-    x = _comparable(x)
-    if stable and x.dtype.kind == "c":
-        found = np.sort(x, axis, kind="stable")
+def _other_axis(x: np.ndarray, axis: int) -> int:
+    """The longest axis but one; that one if there is no other."""
+    return max((k for k in range(x.ndim) if k != axis), key=lambda k: x.shape[k], default=axis)
+
+
+def _in_rows(work: Callable[..., None], axis: int, arrays: tuple) -> None:
+    """work on pieces of the arrays that are whole along an axis."""
+    cut = _other_axis(arrays[0], axis)
+    if cut == axis:
+        work(*arrays)
     else:
-        found = np.sort(x, axis)    # ten times faster; most equal numbers cannot be told apart
-        if stable and x.dtype.kind == "f":
-            _restore(found, x, axis)
-    return (np.flip(found, axis) if descending else found,)
+        _at_once(work, cut, arrays)
 
 
-def _restore(found: np.ndarray, x: np.ndarray, axis: int) -> None:
+def _sort_in_place(x: np.ndarray, axis: int) -> None:
+    """Elements that compare equal may change places: which do depends on the number of threads."""
+    cut = _other_axis(x, axis)
+    if cut == axis and _is_much(x):
+        x.partition(_bounds(x.size)[1:-1])      # each piece then holds what belongs there
+    _at_once(lambda part: part.sort(axis), cut, (x,))
+
+
+def _sort(arguments, arrays, outputs):
+    axis, descending, _ = arguments     # always stable
+    x, found = _comparable(arrays[0]), outputs[0]
+    wide = found if x.dtype == found.dtype else np.empty_like(x)
+    wide[...] = x
+    _sort_in_place(wide, axis)
+    if descending:
+        wide[...] = np.flip(wide, axis).copy()
+    if x.dtype.kind == "f" and x.size:      # most equal numbers cannot be told apart
+        _in_rows(lambda *pieces: _restore(*pieces, axis, descending), axis, (wide, x))
+    if wide is not found:
+        found[...] = wide
+
+
+def _restore(found: np.ndarray, x: np.ndarray, axis: int, descending: bool) -> None:
     """Put zeros, which have signs, and NaN, which have payloads, into the order in which they stand in x."""
     found, x = np.moveaxis(found, axis, -1), np.moveaxis(x, axis, -1)
-    for is_one in (lambda array: array == 0, np.isnan):
-        here = is_one(found)
-        if here.any():
-            found[here] = x[is_one(x)]      # as many in each row
+    zeros = found == 0
+    if zeros.any():
+        found[zeros] = x[x == 0]        # as many in each row
+    if np.isnan(found[..., 0 if descending else -1]).any():
+        found[np.isnan(found)] = x[np.isnan(x)]
 
 
-def _argsort(arguments, x):
+def _argsort(arguments, arrays, outputs):
     axis, descending, stable = arguments
-    order = _stable_order if stable and type(x) is np.ndarray else np.argsort   # CuPy's is stable, and has no other
-    x = _comparable(x)
-    if not descending:
-        return (order(x, axis),)
-    # Backwards, sorted, backwards again: descending, with equal elements still in their first order.
-    return (x.shape[axis] - 1 - np.flip(order(np.flip(x, axis), axis), axis),)
+    x, found = _comparable(arrays[0]), outputs[0]
+    if type(x) is not np.ndarray:
+        _order(x, found, axis, descending, None)    # CuPy's is stable, and has no other
+        return
+    digits = max(x.shape[axis] - 1, 0).bit_length()
+    least, most = _range(x)
+    if (most - least) >> 63 - digits:
+        _in_rows(lambda *pieces: _order(*pieces, axis, descending, "stable" if stable else None), axis, (x, found))
+        return
+    # An integer in the order of the values, and the position below it: sorting that is several times faster.
+    places = np.arange(x.shape[axis]).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+    places = np.broadcast_to(places, x.shape)
+
+    def keys(x: np.ndarray, places: np.ndarray, found: np.ndarray) -> None:
+        _rank(x, found)
+        if descending:
+            np.subtract(_wrapped(most), found, out=found)
+        else:
+            found -= _wrapped(least)
+        found <<= digits
+        found |= places
+
+    _at_once(keys, _other_axis(x, axis), (x, places, found))
+    _sort_in_place(found, axis)
+    found &= (1 << digits) - 1
 
 
-def _stable_order(x: np.ndarray, axis: int) -> np.ndarray:
-    """np.argsort(x, axis, kind="stable"). What has at most 32 bits is sorted as one integer with its position below it,
-    which is several times faster."""
-    if x.dtype.itemsize > 4 or x.dtype.kind == "c":
-        return np.argsort(x, axis, kind="stable")
-    if x.dtype.kind == "f":     # its bits in the order of its values; one zero, and one NaN above all
-        bits = np.where(np.isnan(x), np.float32(np.nan), x.astype(np.float32) + np.float32(0)).view(np.int32)
-        x = bits ^ (bits >> 31 & 0x7FFFFFFF)
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    middle = 1 << 31 if x.dtype.kind == "u" else 0      # what is shifted has to lie in the range of int32
-    keys = x.astype(np.int64) - middle << 32 | np.arange(x.shape[axis]).reshape(shape)
-    return np.sort(keys, axis) & 0xFFFFFFFF
+def _range(x: np.ndarray) -> tuple[int, int]:
+    """Bounds of the ranks of x; those of wide numbers that are not integers are the widest."""
+    if x.dtype.kind == "f" and x.dtype.itemsize <= 4:
+        return -(1 << 31), (1 << 31) - 1
+    if x.dtype.kind == "b":
+        return 0, 1
+    if x.dtype.kind in "fc" or not x.size:
+        return 0, 1 << 64
+    if x.dtype.itemsize <= 4:
+        return int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
+    return int(x.min()), int(x.max())
 
 
-def _searchsorted(arguments, sorted_x, values):
+def _wrapped(n: int) -> int:
+    """n as an int64 that has its last 64 bits."""
+    return (n + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _rank(x: np.ndarray, found: np.ndarray) -> None:
+    """Integers in the order of the values of x, for floats of at most 32 bits with one zero, and one NaN above all."""
+    if x.dtype.kind != "f":
+        found[...] = x
+        return
+    with np.errstate(all="ignore"):
+        x = x.astype(np.float32)
+        x += 0
+    np.copyto(x, np.nan, where=np.isnan(x))
+    found[...] = x.view(np.int32)
+    found ^= found >> 63 & 0x7FFFFFFF
+
+
+def _order(x: np.ndarray, found: np.ndarray, axis: int, descending: bool, kind: str | None) -> None:
+    if descending:      # backwards, sorted, backwards again: equal elements are still in their first order
+        backwards = np.argsort(np.flip(x, axis), axis, kind=kind)
+        found[...] = x.shape[axis] - 1 - np.flip(backwards, axis)
+    else:
+        found[...] = np.argsort(x, axis, kind=kind)
+
+
+_CACHED = 1 << 14       # elements in which a search finds its way without waiting for memory
+
+
+def _searchsorted(arguments, arrays, outputs):
     side, = arguments
-    return (np.searchsorted(_comparable(sorted_x), _comparable(values), side),)
+    sorted_x, values = map(_comparable, arrays)
+
+    def search(values: np.ndarray, found: np.ndarray) -> None:
+        if sorted_x.size < _CACHED or values.size < _LITTLE // 8:
+            found[...] = np.searchsorted(sorted_x, values, side)
+            return
+        order = np.argsort(values)      # one search then goes where the last one did
+        found[order] = np.searchsorted(sorted_x, values[order], side)
+
+    _at_once(search, 0, (values.reshape(-1), outputs[0].reshape(-1)))
 
 
 _routine("sort", _like_first, _sort)                          # (axis, descending, stable)
@@ -197,20 +323,22 @@ def _slogdet_results(dtypes, shapes, arguments):
     return (dtypes[0], dtypes[0].real), (shapes[0][:-2],) * 2
 
 
-_routine("cholesky", _like_first, lambda arguments, x: (np.linalg.cholesky(x),))
-_routine("inv", _like_first, lambda arguments, x: (np.linalg.inv(x),))
-_routine("solve", _solve_results, _solve)
-_routine("qr", _qr_results, lambda arguments, x: tuple(np.linalg.qr(x, "complete" if arguments[0] else "reduced")))
-_routine("svd", _svd_results, lambda arguments, x: tuple(np.linalg.svd(x, full_matrices=arguments[0])))
-_routine("svdvals", _svdvals_results, lambda arguments, x: (np.linalg.svd(x, compute_uv=False),))
-_routine("eigh", _eigh_results, lambda arguments, x: tuple(np.linalg.eigh(x, UPLO=arguments[0])))
-_routine("eigvalsh", lambda dtypes, shapes, arguments: ((dtypes[0].real,), (shapes[0][:-1],)),
-         lambda arguments, x: (np.linalg.eigvalsh(x, UPLO=arguments[0]),))
-_routine("eig", _eig_results, lambda arguments, x: tuple(np.linalg.eig(x)))
-_routine("eigvals", lambda dtypes, shapes, arguments: ((_complex(dtypes[0]),), (shapes[0][:-1],)),
-         lambda arguments, x: (np.linalg.eigvals(x),))
-_routine("det", _det_results, lambda arguments, x: (np.linalg.det(x),))
-_routine("slogdet", _slogdet_results, lambda arguments, x: tuple(np.linalg.slogdet(x)))
+for _name, _results, _function in (
+        ("cholesky", _like_first, lambda arguments, x: (np.linalg.cholesky(x),)),
+        ("inv", _like_first, lambda arguments, x: (np.linalg.inv(x),)),
+        ("solve", _solve_results, _solve),
+        ("qr", _qr_results, lambda arguments, x: tuple(np.linalg.qr(x, "complete" if arguments[0] else "reduced"))),
+        ("svd", _svd_results, lambda arguments, x: tuple(np.linalg.svd(x, full_matrices=arguments[0]))),
+        ("svdvals", _svdvals_results, lambda arguments, x: (np.linalg.svd(x, compute_uv=False),)),
+        ("eigh", _eigh_results, lambda arguments, x: tuple(np.linalg.eigh(x, UPLO=arguments[0]))),
+        ("eigvalsh", lambda dtypes, shapes, arguments: ((dtypes[0].real,), (shapes[0][:-1],)),
+         lambda arguments, x: (np.linalg.eigvalsh(x, UPLO=arguments[0]),)),
+        ("eig", _eig_results, lambda arguments, x: tuple(np.linalg.eig(x))),
+        ("eigvals", lambda dtypes, shapes, arguments: ((_complex(dtypes[0]),), (shapes[0][:-1],)),
+         lambda arguments, x: (np.linalg.eigvals(x),)),
+        ("det", _det_results, lambda arguments, x: (np.linalg.det(x),)),
+        ("slogdet", _slogdet_results, lambda arguments, x: tuple(np.linalg.slogdet(x)))):
+    _routine(_name, _results, _giving(_function))
 
 
 # ---- Fourier transforms: arguments (n, axis, norm) or, over several axes, (sizes, axes, norm)
@@ -243,13 +371,21 @@ def _half(n: int) -> int:
     return n // 2 + 1
 
 
+_SHORT = 1 << 16        # elements below which SciPy's transforms gain less than importing them takes
+
+
 def _fft(name, arguments, x):
-    return (getattr(np.fft, name)(x, *arguments),)
+    """SciPy's PocketFFT takes several rows at a time, and threads, which changes no bit. CuPy's arrays go to CuPy."""
+    if x.size < _SHORT or type(x) is not np.ndarray:
+        return (getattr(np.fft, name)(x, *arguments),)
+    import scipy.fft
+
+    return (getattr(scipy.fft, name)(x, *arguments, workers=settings.num_threads),)
 
 
 for _name, _result, _size in (("fft", "complex", _whole), ("ifft", "complex", _whole), ("rfft", "complex", _half),
                               ("irfft", "real", _whole), ("hfft", "real", _whole), ("ihfft", "complex", _half)):
-    _routine(_name, partial(_fft_results, _result, _size), partial(_fft, _name))
+    _routine(_name, partial(_fft_results, _result, _size), _giving(partial(_fft, _name)))
 for _name, _result, _size in (("fftn", "complex", _whole), ("ifftn", "complex", _whole), ("rfftn", "complex", _half),
                               ("irfftn", "real", _whole)):
-    _routine(_name, partial(_fftn_results, _result, _size), partial(_fft, _name))
+    _routine(_name, partial(_fftn_results, _result, _size), _giving(partial(_fft, _name)))
