@@ -67,7 +67,7 @@ def test_results_are_stored_as_they_lie_together():
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint32"])
-@pytest.mark.parametrize("m, k, n", [(7, 5, 17), (13, 530, 9), (1, 20, 70), (50, 3, 1), (8, 1, 8)])
+@pytest.mark.parametrize("m, k, n", [(7, 5, 17), (13, 530, 9), (1, 20, 70), (50, 5, 1), (8, 6, 8)])
 def test_sizes_that_fit_no_tile(m: int, k: int, n: int, dtype: str):
     check(array(m, k, dtype=dtype) @ array(k, n, dtype=dtype))
 
@@ -136,7 +136,7 @@ def test_a_matrix_times_a_vector(dtype: str):
     """Short rows, which are taken side by side, long ones, ends of all lengths; and few columns, one below the other.
     Of small integers, so that the sums are known. One kernel for all sizes of each of the two."""
     compiled = gc.counters()
-    for rows, columns in [(35, 50), (9, 601), (70, 300), (8, 2), (64, 4), (17, 1030), (600, 9), (1100, 70), (530, 520)]:
+    for rows, columns in [(35, 50), (9, 601), (70, 300), (8, 5), (64, 6), (17, 1030), (600, 9), (1100, 70), (530, 520)]:
         a, x, y = (rng.integers(-8, 9, shape).astype(dtype) for shape in ((rows, columns), columns, rows))
         assert np.array_equal((gc.asarray(a) @ gc.asarray(x)).numpy(), a @ x), (rows, columns)
         if columns >= 8:
@@ -225,6 +225,46 @@ def test_a_template_agrees_with_plain_loops(monkeypatch):
     plain = a @ b * 1.0 + 0.0
     assert not templates(plain)
     assert equal_bits(plain.numpy(), tiled)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+@pytest.mark.parametrize("a, b", [((50, 3), (3, 3)), ((9, 2, 3), (9, 3, 4)), ((1, 1), (1, 70)), ((40, 4), (4, 40))])
+def test_short_contractions_are_maps(a: tuple[int, ...], b: tuple[int, ...], dtype: str):
+    """The chain of multiply-adds that a longer one of zeros goes on with."""
+    a, b = array(*a, dtype=dtype), array(*b, dtype=dtype)
+    result = a @ b
+    (kernel,) = gc.plan(result).kernels
+    assert kernel.name == "map_dot" and kernel.flops >= result.size * (2 * a.shape[-1] - 1)
+    assert equal_bits(result.numpy(), interpreted(a @ b))
+    more = [(0, 0)] * (a.ndim - 2)
+    longer = gc.pad(a, (*more, (0, 0), (0, 5))) @ gc.pad(b, (*more, (0, 5), (0, 0)))
+    assert np.array_equal(result.numpy(), longer.numpy())
+    turned = gc.relu(gc.asarray(b.mT.numpy()).mT * 2 - 1)
+    assert np.allclose((a @ turned).numpy().astype("f8"), a.numpy().astype("f8") @ turned.numpy(), rtol=2e-3, atol=0.5)
+
+
+@pytest.mark.parametrize("m, k, n, dtype", [(9, 1 << 15, 8, "float32"), (3, 250_000, 3, "float64")])
+def test_few_results_of_a_long_contraction_are_made_by_chunks(m: int, k: int, n: int, dtype: str):
+    a, b = array(m, k, dtype=dtype), array(n, k, dtype=dtype)
+    found = gc.exp(a) @ b.T
+    assert len(gc.plan(found).kernels) == (3 if k % 512 == 0 else 4)
+    with settings.override(disable="split"):
+        assert equal_bits(found.numpy(), (gc.exp(a) @ b.T * 1.0).numpy())
+
+
+def test_a_row_times_a_column_is_a_sum_of_products():
+    """In the order of a sum, with both read as they lie in memory."""
+    v, w, a, b = array(9000), array(9000), array(70, 33), array(70, 33)
+    assert equal_bits((v @ w).numpy(), gc.sum(v * w).numpy())
+    for labels, axis in (("ij,ij->i", 1), ("ij,ij->j", 0), ("ij,ij->", (0, 1))):
+        assert equal_bits(gc.einsum(labels, a, b).numpy(), gc.sum(a * b, axis=axis).numpy())
+        (kernel,) = gc.plan(gc.einsum(labels, a, b)).kernels
+        assert kernel.name.startswith("column_sum" if axis == 0 else "row_sum")
+    assert equal_bits(gc.vecdot(a, b, axis=-2).numpy(), gc.sum(a * b, axis=0).numpy())
+    half = array(300, dtype="float16")
+    assert half.numpy().astype("f4") @ half.numpy().astype("f4") == pytest.approx(float(half @ half), rel=1e-3)
+    assert (gc.asarray([200, 100], dtype="uint8") @ gc.asarray([1, 1], dtype="uint8")).numpy() == 44
+    assert (gc.zeros(0) @ gc.zeros(0)).numpy() == 0
 
 
 def test_kernels_of_contractions():

@@ -1,7 +1,8 @@
 """einsum: sums of products by index labels, taken down to DOT, elementwise products and sums.
 
 Operands are combined from left to right, two at a time. Labels that both have are summed in a DOT where nothing later
-needs them, otherwise they form its stack; a pair without a label to sum is an elementwise product.
+needs them, otherwise they form its stack; a pair without a label to sum is an elementwise product, and one without
+labels of its own on either side a sum of products, which reads both in the order in which they lie in memory.
 """
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from math import prod
 
 from graphc.api import reductions as red
 from graphc.api.manipulation import permute_dims, reshape, slice_axis
-from graphc.api.products import matmul, promoted
+from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.errors import DTypeError, ShapeError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -136,6 +137,9 @@ def _pair(a, left: list[str], b, right: list[str], later: set[str]) -> tuple:
         a = arranged(a, left, stack + rows, (*sizes(stack), *sizes(rows), *(1 for _ in columns)))
         b = arranged(b, right, stack + columns, (*sizes(stack), *(1 for _ in rows), *sizes(columns)))
         return a * b, labels
+    if not rows and not columns:
+        b = permute_dims(b, tuple(right.index(c) for c in left))
+        return sum_of_products(a, b, tuple(left.index(c) for c in inner)), [c for c in left if c in later]
     m, k, n = prod(sizes(rows)), prod(sizes(inner)), prod(sizes(columns))
     a = arranged(a, left, stack + rows + inner, (*sizes(stack), m, k))
     b = arranged(b, right, stack + inner + columns, (*sizes(stack), k, n))

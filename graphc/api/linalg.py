@@ -31,7 +31,7 @@ from graphc.api.manipulation import (
     reshape,
     slice_axis,
 )
-from graphc.api.products import matmul, promoted
+from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
@@ -66,9 +66,9 @@ def vecdot(x1, x2, /, *, axis: int = -1):
     if x1.shape[a] != x2.shape[b]:
         raise ShapeError(f"shapes {x1.shape} and {x2.shape} do not fit along axis {axis}: "
                          f"{x1.shape[a]} is not {x2.shape[b]}", op="vecdot")
-    wide = x1.dtype.accumulator
-    products = cast(conj(moveaxis(x1, a, -1)), wide) * cast(moveaxis(x2, b, -1), wide)
-    return cast(red.sum(products, -1, dtype=products.dtype), x1.dtype)
+    if a - x1.ndim != b - x2.ndim:
+        x1, x2, a = moveaxis(x1, a, -1), moveaxis(x2, b, -1), x1.ndim - 1
+    return sum_of_products(conj(x1), x2, a - x1.ndim)
 
 
 def vdot(a, b, /):

@@ -1,7 +1,9 @@
-"""matmul: the one way to the DOT primitive, with NumPy's rules for vectors and stacks."""
+"""matmul: the one way to the DOT primitive, with NumPy's rules for vectors and stacks. A row times a column is a sum
+of products instead, which reads both as they lie in memory."""
 from __future__ import annotations
 
 from graphc.api import record
+from graphc.api.reductions import sum as total
 from graphc.api.record import as_tensor, broadcast_shapes, cast, checked_size, common_device, operands, reshape_to, wrap
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
@@ -34,7 +36,7 @@ def matmul(x1, x2, /):
     if x1.__class__ is Tensor and x2.__class__ is Tensor and x1.node.dtype is x2.node.dtype:
         a, b = x1, x2
         left, right = a.node.shape, b.node.shape
-        if len(left) == len(right) == 2 and left[1] == right[0]:
+        if len(left) == len(right) == 2 and left[1] == right[0] and (left[0] != 1 or right[1] != 1):
             return _dot(a, b, checked_size((left[0], right[1]), "matmul"))
     else:
         a, b = promoted("matmul", x1, x2)
@@ -51,9 +53,20 @@ def matmul(x1, x2, /):
     stack = broadcast_shapes("matmul", a.shape[:-2], b.shape[:-2])
     ndim = len(stack) + 2
     a, b = (reshape_to(x, (1,) * (ndim - x.ndim) + x.shape) for x in (a, b))
-    found = _dot(a, b, checked_size((*stack, a.shape[-2], b.shape[-1]), "matmul"))
+    if a.shape[-2] == b.shape[-1] == 1 and a.dtype.kind != "b":
+        found = sum_of_products(a, b.mT, -1)
+        found = reshape_to(found, (*found.shape, 1))
+    else:
+        found = _dot(a, b, checked_size((*stack, a.shape[-2], b.shape[-1]), "matmul"))
     shape = (*stack, *(() if row else found.shape[-2:-1]), *(() if column else found.shape[-1:]))
     return reshape_to(found, shape)
+
+
+def sum_of_products(a, b, axis):
+    """The sum of a * b, which are of one dtype and broadcast, over one or more axes."""
+    wide = a.dtype.accumulator
+    products = cast(a, wide) * cast(b, wide)
+    return cast(total(products, axis, dtype=wide), a.dtype)
 
 
 def _dot(a, b, shape: tuple[int, ...]):

@@ -11,14 +11,16 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BLOCKED, BUFFER, CONCAT, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
+    BLOCKED, BUFFER, CONCAT, CONTRACT, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
     RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
 )
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
 # long as about two exponentials do on two cores).
 STORE_COST = 20
-UNROLLED = 16               # reductions up to this length may be expressions instead of loops
+UNROLLED = 16               # reductions up to this length may be expressions instead of loops,
+WRITTEN_OUT = 4             # and contractions up to this one are: a product of matrices that small is no work
+MULTIPLY_ADD = 2            # a term of a contraction
 POSITION_COST = 2           # an operation of index arithmetic
 READ_COST = 1               # reading it once more instead of computing it
 PART_COST = 3               # asking which part of a concatenation an element comes from
@@ -50,7 +52,11 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
             for src in srcs if len(srcs) == 1 else dict.fromkeys(srcs):
                 if src not in stored:
                     below += cost[src]
-            cost[node] = min(below * (srcs[0].shape[node.attrs[0]] if op.kind == REDUCE else 1.0), 1e9)
+            if op.kind == REDUCE:
+                below *= srcs[0].shape[node.attrs[0]]
+            elif op is DOT:
+                below = (below + MULTIPLY_ADD) * srcs[0].shape[-1]
+            cost[node] = min(below, 1e9)
     return cost
 
 
@@ -77,8 +83,9 @@ def is_anchor(node: Node) -> bool:
         return not is_short(node)
     if node.op.kind == SCATTER and not node.srcs[-1].size:
         return False        # nothing is written: the same values as the base
-    if node.op.kind == CONTRACT and not node.srcs[0].shape[-1]:
-        return False        # nothing is added: zeros
+    if node.op is DOT:
+        length = node.srcs[0].shape[-1]
+        return length > WRITTEN_OUT or (node.dtype.kind == "c" and length > 0)
     if node.op is UPDATE:
         return updates_in_place(node)
     return node.op.kind in (SCAN, CONTRACT, SCATTER, LIBRARY)
@@ -189,8 +196,9 @@ class Evaluations(Readings):
             a, b = node.srcs
             rows, columns = node.shape[-2:]
             inner = a.shape[-1] * prod(node.shape[:-2])
+            block = CONTRACTION_ROWS if is_anchor(node) else WRITTEN_OUT
             self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
-            self._move(b, inner * columns * -(-rows // CONTRACTION_ROWS))
+            self._move(b, inner * columns * -(-rows // block))
         elif kind == GATHER:
             self._move(node.srcs[0], count)
             inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])

@@ -103,11 +103,11 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         if not wanted:
             break
         factors.update(wanted)
-    if not schedule.target.group and lowering.gathers_columns():
-        lowering = _Lowering(group, schedule, factors, choices, blocked=True)
-        lowering.build()
-    elif lowering.is_narrow():
+    if lowering.is_narrow():
         lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
+        lowering.build()
+    elif not schedule.target.group and lowering.gathers_columns():
+        lowering = _Lowering(group, schedule, factors, choices, blocked=True)
         lowering.build()
     return lowering.finish()
 
@@ -167,7 +167,7 @@ class _Lowering:
     def is_narrow(self) -> bool:
         """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
         return (self.group.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
-                and self.axes[-2].extent > NARROW and not self.group.prologue)
+                and any(a.extent > NARROW for a in self.axes[-3:-1]) and not self.group.prologue)
 
     def _computed(self) -> list[Node]:
         """The operations on elements, each once."""
@@ -181,8 +181,11 @@ class _Lowering:
         return [expr for expr in seen if expr.op.kind == ELEMENTWISE]
 
     def windows(self) -> tuple[Axis, ...]:
-        """Of a narrow map, the axes to write out: the last, and if it is as short the one before the vectorised one, as
-        the rows of a window are, where something is the same for all of these."""
+        """Of a narrow map, the axes to write out: the last; with it the one before if that is as short, as in small
+        matrices; or the one before the vectorised one, as the rows of a window are, where something is the same for
+        all of these."""
+        if self.axes[-2].extent <= NARROW:
+            return self.axes[-2:]
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
             row, column, _ = self.axes[-3:]
             found = [ix.axes_of(index) for index in self.indices]

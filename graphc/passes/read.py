@@ -17,8 +17,8 @@ from graphc.ir.index import Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (
-    ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DOT, ELEMENTWISE, EQ, EXPAND, GATHER, IOTA, LE, LT, MAXIMUM, MINIMUM,
-    MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+    ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DOT, ELEMENTWISE, EQ, EXPAND, FMA, GATHER, IOTA, LE, LT, MAXIMUM,
+    MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 
 Indices = tuple[Index, ...]
@@ -198,10 +198,23 @@ class Reader:
             result = make(WHERE, node.dtype, (), (inside, value, result))
         return result
 
-    def _contract_nothing(self, node: Node, index: Indices, mask: Node | None) -> Answer:
-        """A contraction of length 0; all others have a loop of their own."""
-        yield from ()
-        return const(0, node.dtype)
+    def _products(self, node: Node, index: Indices, mask: Node | None) -> Answer:
+        """A short contraction as an expression: one chain of fused multiply-adds, from 0 on; of integers, a sum."""
+        self.unrolled = True
+        a, b = node.srcs
+        carried = node.dtype.accumulator
+        total = const(0, carried)
+        *lead, m, n = index
+        for k in range(a.shape[-1]):
+            x = yield a, (*_broadcast(lead, a.shape[:-2]), m, ix.constant(k)), mask
+            y = yield b, (*_broadcast(lead, b.shape[:-2]), ix.constant(k), n), mask
+            x, y = (v if v.dtype is carried else make(CAST, carried, (), (v,)) for v in (x, y))
+            if carried.kind == "f":
+                total = make(FMA, carried, (), (x, y, total))
+            else:
+                term = make(MUL, carried, (), (x, y))
+                total = make(ADD, carried, (), (total, term)) if k else term
+        return total if carried is node.dtype else make(CAST, node.dtype, (), (total,))
 
     def _scatter_nothing(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         """A scatter of no rows; all others have a kernel of their own."""
@@ -220,7 +233,7 @@ class Reader:
 _STEPS = {CONST: Reader._const, PARAM: Reader._param, IOTA: Reader._iota, RESHAPE: Reader._reshape,
           PERMUTE: Reader._permute, EXPAND: Reader._expand, SLICE: Reader._slice, WINDOW: Reader._window,
           PAD: Reader._pad, CONCAT: Reader._concat, UPDATE: Reader._update,
-          SCATTER_ROWS: Reader._scatter_nothing, DOT: Reader._contract_nothing}
+          SCATTER_ROWS: Reader._scatter_nothing, DOT: Reader._products}
 
 FALSE = const(False, dt.bool)
 

@@ -1,20 +1,33 @@
-"""Split reductions that leave too little parallel work into two: blocks, then the blocks' results.
+"""Split reductions and contractions that leave too little parallel work into two: blocks, then the blocks' results.
 
 A block is a power of two of the tree's chunks, hence a whole subtree of it, so that the split changes no bit
 (docs/numerics.md). The first part keeps the axis, with one element a block; its attrs are (axis, order, block).
 
     sum(x[16M])  ->  sum_pairwise(sum_blocks(x))
+
+A long contraction with few results becomes a stack of products, one for each chunk of k, whose results are added in
+rising order, as the chunks of one product are:
+
+    dot(a[8, 100000], b[100000, 8])  ->  cumsum(concat(dot(a[195, 8, 512], b[195, 512, 8]), dot(rest)))[-1]
 """
 from __future__ import annotations
 
 from graphc.ir.node import Node, const, make, rebuild, topological
-from graphc.ir.ops import DIV, EXPAND, M2, MUL, REDUCE, RESHAPE, SUB, SUM
+from graphc.ir.ops import (
+    BUFFER, CONCAT, CONST, CUMSUM, DIV, DOT, ELEMENTWISE, EXPAND, M2, MUL, PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, SUB,
+    SUM,
+)
 from graphc.ir.trees import CHUNKS
 
 MIN_OUTPUTS = 64            # enough parallel work items without a split
 MIN_ELEMENTS = 1 << 17      # below, one thread is as fast
 MAX_BLOCKS = 1024
 SPLITTABLE = ("inner", "outer")
+MOST_RESULTS = 1 << 12      # of a contraction that is split, in
+MOST_COLUMNS = 128          # at most so many rows and columns, which are no work for several threads,
+LEAST_TERMS = 1 << 21       # and at least so many multiply-adds
+LEAST_CHUNKS = 8
+WHOLE = (BUFFER, PARAM, CONST, PERMUTE, RESHAPE, EXPAND, SLICE)     # what may be under its factors
 
 
 def block_length(order: str, length: int) -> int:
@@ -29,7 +42,10 @@ def split_reductions(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     new: dict[Node, Node] = {}
     for node in topological(roots):
         current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        new[node] = _split(current) if _wanted(current) else current
+        if current.op is DOT:
+            new[node] = _by_chunks(current) if _is_long(current) else current
+        else:
+            new[node] = _split(current) if _wanted(current) else current
     return tuple(new[r] for r in roots)
 
 
@@ -63,3 +79,51 @@ def _two_sweeps(node: Node) -> Node:
     deviation = make(SUB, node.dtype, src.shape, (src, spread))
     square = make(MUL, node.dtype, src.shape, (deviation, deviation))
     return _split(make(SUM, node.dtype, node.shape, (square,), (axis, order)))
+
+
+def _is_long(node: Node) -> bool:
+    """Whether a contraction has few results and a long k, which is an axis of memory: a cut through several axes that
+    lie in one would ask for divisions."""
+    m, n = node.shape[-2:]
+    k = node.srcs[0].shape[-1]
+    return (node.size == m * n <= MOST_RESULTS and max(m, n) <= MOST_COLUMNS and k >= LEAST_CHUNKS * CHUNKS["chain"]
+            and k * m * n >= LEAST_TERMS and node.dtype.accumulator is node.dtype and not node.attrs
+            and _is_whole(node.srcs[0], k) and _is_whole(node.srcs[1], k))
+
+
+def _is_whole(src: Node, k: int) -> bool:
+    """Whether everything under an operand has an axis of length k, down to memory."""
+    stack = [src]
+    while stack:
+        node = stack.pop()
+        if node.size > 1 and k not in node.shape or node.op.kind != ELEMENTWISE and node.op not in WHOLE:
+            return False
+        stack.extend(node.srcs)
+    return True
+
+
+def _by_chunks(node: Node) -> Node:
+    a, b = node.srcs
+    dtype, (*_, m, n), k, chunk = node.dtype, node.shape, a.shape[-1], CHUNKS["chain"]
+    a, b = make(RESHAPE, dtype, (m, k), (a,)), make(RESHAPE, dtype, (k, n), (b,))
+    count = k // chunk
+    whole = count * chunk
+    rows = make(RESHAPE, dtype, (m, count, chunk), (_part(a, 1, 0, whole),))
+    rows = make(PERMUTE, dtype, (count, m, chunk), (rows,), ((1, 0, 2),))
+    columns = make(RESHAPE, dtype, (count, chunk, n), (_part(b, 0, 0, whole),))
+    sums = make(DOT, dtype, (count, m, n), (rows, columns), site=node.site)
+    if whole < k:
+        rest = make(DOT, dtype, (m, n), (_part(a, 1, whole, k), _part(b, 0, whole, k)), site=node.site)
+        rest = make(RESHAPE, dtype, (1, m, n), (rest,))
+        sums, count = make(CONCAT, dtype, (count + 1, m, n), (sums, rest), (0,)), count + 1
+    added = make(CUMSUM, dtype, (count, m, n), (sums,), (0,), site=node.site)
+    return make(RESHAPE, dtype, node.shape, (_part(added, 0, count - 1, count),))
+
+
+def _part(x: Node, axis: int, start: int, stop: int) -> Node:
+    """The elements start .. stop of an axis."""
+    if (start, stop) == (0, x.shape[axis]):
+        return x
+    starts = tuple(start if a == axis else 0 for a in range(len(x.shape)))
+    shape = tuple(stop - start if a == axis else n for a, n in enumerate(x.shape))
+    return make(SLICE, x.dtype, shape, (x,), (starts, (1,) * len(shape)))

@@ -64,7 +64,7 @@ def sources(node: Node, dims: Dims) -> list[tuple[Node, Dims]]:
         axis, rank = node.attrs[0], len(index.shape)
         return [(src, (*dims[:axis], OTHER if src.shape[axis] != 1 else ONE, *dims[axis + rank:])),
                 (index, dims[axis:axis + rank])]
-    if op is SCORES:
+    if op in (SCORES, DOT):
         return _contracted(node, dims, OTHER)
     if not node.srcs:
         return []
