@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc import canonical, driver
+from graphc import canonical
 from graphc.build import build
-from graphc.codegen import target_of
 from graphc.config import settings
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir.ops import ATTENTION
@@ -400,16 +399,6 @@ def is_computed_again(*tensors):
     return not any("dot" in name for name in names)
 
 
-def can_compute_again():
-    """Whether the backend has a template for that: those of GPUs do not."""
-    return "weighted" in target_of(driver.backend_of(gc.get_backend_name()).dialect or "c").templates
-
-
-def is_right(*tensors):
-    """Whether scores are computed again where they can be."""
-    return is_computed_again(*tensors) == can_compute_again()
-
-
 def largest_made(*tensors):
     """Bytes of the largest array that a program makes."""
     program = build(canonical.canonicalize([t.node for t in tensors]), "c").program
@@ -428,7 +417,7 @@ def test_gradients_compute_scores_again(shapes):
             mask[rng.random((m, n)) < 0.2] = -np.inf
         own = {"is_causal": True} if mask.dtype == bool else {"mask": gc.asarray(mask)}
         found = pulled(lambda q, k, v, own=own: attention(q, k, v, scale=0.3, **own), (q, k, v), g)
-        assert is_right(*found) and largest_made(*found) < m * n * 4
+        assert is_computed_again(*found) and largest_made(*found) < m * n * 4
         for got, want in zip(found, true_gradients(q, k, v, g, 0.3, mask), strict=True):
             close(got, want, 256)
 
@@ -448,7 +437,7 @@ def test_gradients_of_grouped_heads_and_of_some_arguments():
     dq, dk, dv = true_gradients(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1), g, 8**-0.5, mask)
     want = dq, *(x.reshape(1, 2, 2, 170, 8).sum(2) for x in (dk, dv))
     found = pulled(lambda q, k, v: attention(q, k, v, is_causal=True, enable_gqa=True), (q, k, v), g)
-    assert is_right(*found)
+    assert is_computed_again(*found)
     for got, right in zip(found, want, strict=True):
         close(got, right, 256)
     for which in range(3):      # alone: the same bits, and nothing else is computed
@@ -456,8 +445,8 @@ def test_gradients_of_grouped_heads_and_of_some_arguments():
             return attention(*(x if i == which else gc.asarray(a) for i, a in enumerate((q, k, v))), is_causal=True,
                              enable_gqa=True)
         alone, = pulled(of_one, [(q, k, v)[which]], g)
-        assert is_right(alone)
-        assert len([n for n in kernels(alone) if "weighted" in n]) == can_compute_again()
+        assert is_computed_again(alone)
+        assert len([n for n in kernels(alone) if "weighted" in n]) == 1
         assert which == 1 or equal_bits(alone.numpy(), found[which].numpy())
 
 
@@ -465,7 +454,7 @@ def test_gradients_of_grouped_heads_and_of_some_arguments():
 def test_gradients_of_other_dtypes(dtype):
     q, k, v, g = arrays(np.random.default_rng(22), *[(170, 16)] * 4, dtype=dtype)
     found = pulled(lambda q, k, v: attention(q, k, v), (q, k, v), g)
-    assert is_right(*found)
+    assert is_computed_again(*found)
     for got, want in zip(found, true_gradients(q, k, v, g, 0.25), strict=True):
         assert got.dtype.name == dtype
         close(got, want, 256 if dtype == "float64" else 2)
@@ -483,7 +472,7 @@ def test_gradients_of_an_expression_by_hand():
         e = gc.exp(s - gc.max(s, axis=-1, keepdims=True).detach())
         return e / gc.sum(e, axis=-1, keepdims=True) @ v
     found = pulled(capped, (q, k, v), g)
-    assert is_right(*found)
+    assert is_computed_again(*found)
     for got, want in zip(found, true_gradients(q, k, v, g, 0.25, seen, 5), strict=True):
         close(got, want, 256)
 
@@ -497,8 +486,8 @@ def test_gradients_are_found_in_layers():
         return gc.stack([attention(q, k, v, is_causal=True).swapaxes(1, 2)] * 3, axis=2) + x
     for f, weighted in ((lambda x: layer(layer(x)), 4), (gc.checkpoint(layer), 2)):
         slope = gc.grad(lambda x, f=f: gc.sin(f(x)).sum())(gc.asarray(x))
-        assert is_right(slope)
-        assert sum("weighted" in name for name in kernels(slope)) == weighted * can_compute_again()
+        assert is_computed_again(slope)
+        assert sum("weighted" in name for name in kernels(slope)) == weighted
 
 
 def test_who_wants_scores_gets_them():
@@ -508,7 +497,7 @@ def test_who_wants_scores_gets_them():
     short = [x[:100] for x in (q, k, v)]
     assert not is_computed_again(*pulled(attention, short, g[:100]))        # faster with scores in memory
     notes = gc.plan(*pulled(attention, (q, k, v), g)).explain
-    assert any("computes weights (170, 170) again" in note for note in notes) == can_compute_again()
+    assert any("computes weights (170, 170) again" in note for note in notes)
 
 
 def test_the_interpreter_agrees_on_gradients(monkeypatch):
@@ -519,7 +508,7 @@ def test_the_interpreter_agrees_on_gradients(monkeypatch):
         def f(q, k, v, shift=shift):
             return gc.softmax(gc.where(causal(9, 70, shift), q @ k.mT * 0.5, -gc.inf), axis=-1) @ v
         found = pulled(f, (q, k, v), g)
-        assert is_right(*found)
+        assert is_computed_again(*found)
         graph = canonical.canonicalize([x.node for x in found])
         leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
         results = run_program(build(graph, "c"), leaves, graph.params, "reverse")
@@ -539,4 +528,4 @@ def test_the_bits_of_a_gradient_depend_on_no_thread_and_no_hidden_key():
     assert equal_bits(some[0][:, :192], want[0][1:, :192])
     for x in (k, v):
         x[:, 192:] = np.nan     # whole blocks of keys that the first 192 queries do not see
-    assert not can_compute_again() or equal_bits(gradients(q, k, v, g)[0][:, :192], want[0][:, :192])
+    assert equal_bits(gradients(q, k, v, g)[0][:, :192], want[0][:, :192])

@@ -33,9 +33,10 @@ def attention(model, s: Template) -> dict:
             "block": m.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group, "parts": parts,
             "rows": m.length // SIDE, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
-            "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"],
+            "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],
             "diagonal": None if facts["diagonal"] is None else spell.expr(facts["diagonal"]),
             "q": place("q", {"m": "m_at", "c": "c_at"}, "value"), "k": place("k", {"n": "n_at", "c": "c_at"}, "value"),
             "v": place("v", {"n": "n_at", "e": "e_at"}, "right[j]"),
             "scores": place("scores", {"m": "m_at", "n": "n_at"}, "value"),
-            "epilogue": flat(model, s.walked(), s.epilogue, {"m": "m_at", "e": "e_at"}, None)}
+            "epilogue": flat(model, s.walked(), s.epilogue,
+                             {"m": "m_at", "r" if facts["columns"] else "e": "e_at"}, None)}

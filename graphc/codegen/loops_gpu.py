@@ -21,6 +21,7 @@ from graphc.codegen.macros import macros
 from graphc.codegen.mma_gpu import mma
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_gpu import WORDS, GpuSpeller
+from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
 from graphc.codegen.wide_gpu import Moved, first_of, wide
 from graphc.ir import dtype as dt
@@ -32,7 +33,7 @@ from graphc.ir.target import Target
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted}
 
 
 def render(kernel: Kernel, environment, name: str, members: bool = False) -> Rendered:

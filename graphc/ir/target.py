@@ -20,6 +20,7 @@ class Target(Struct, frozen=True):
     """
     group      work items that share memory and barriers, and run a chunk together; 0: a chunk is one thread's
     scratch    bytes that a chunk may keep between the stages of a row
+    shared     bytes of memory that a group of work items shares, for what templates keep there
     buffers    of one kernel, with a few to spare
     templates  kinds of Template that codegen has a text for; what it has none for is plain loops
     members    whether a launch can have several members
@@ -30,6 +31,7 @@ class Target(Struct, frozen=True):
 
     group: int = 0
     scratch: int = CACHE_SCRATCH
+    shared: int = 0
     buffers: int = 56
     templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted", "blocked")
     members: bool = True

@@ -29,6 +29,9 @@ from graphc.passes.attention import MAX_OPERATIONS, Users, keeps_rows, paths, so
 from graphc.passes.evaluate import worth_computing_again
 
 
+MOST = 3        # sums that one kernel takes: their weights lie side by side in the memory of a group of work items
+
+
 class _Region(Struct, eq=False):
     """All that is as large as the scores of one softmax.
 
@@ -304,7 +307,7 @@ def _groups(ends: list[tuple[Node, bool]], position: dict[Node, int]) -> list[li
             others = [other for other, _ in group]
             first = min(position[o] for o in others)
             below = topological(end.srcs, is_leaf=lambda n, first=first: position[n] < first)
-            if _rows_of(end, second) == _rows_of(*group[0]) and set(others).isdisjoint(below):
+            if len(group) < MOST and _rows_of(end, second) == _rows_of(*group[0]) and set(others).isdisjoint(below):
                 group.append((end, second))
                 break
         else:

@@ -24,6 +24,10 @@ from graphc.passes.evaluate import QUERIES
 from graphc.passes.place import place
 
 
+GROUP_ROWS = (64, 32, 16)       # of a group of work items
+GROUP_COLUMNS = 65              # of its arrays in shared memory
+
+
 class Bound(Struct, frozen=True):
     """Weights are 0 but where key <= query * slope + d. `keys`: whether the rows are the keys, else the queries."""
 
@@ -174,7 +178,8 @@ class Weighted(Attention):
         if self.bound is not None:
             operands.append(self._weights("plain", self.plain, renumber))
         spaces = [name for name in self.spaces if name not in ("b", "r")]
-        spans = (Span("r", r, Axis("rb", -(-self.node.shape[-2] // QUERIES)), QUERIES),
+        length = self._rows_of_a_chunk()
+        spans = (Span("r", r, Axis("rb", -(-self.node.shape[-2] // length)), length),
                  Span("w", (Axis("w", len(self.weights)), *self.spaces["s"])),
                  *(Span(name, self.spaces[name]) for name in spaces))
         d, slope, keys = (None, 1, False) if self.bound is None else (self.bound.d, self.bound.slope, self.bound.keys)
@@ -182,6 +187,12 @@ class Weighted(Attention):
                  ("rows", tuple(self.rows.values())), ("values", tuple(self.sources)))
         return Template("weighted", self.result, carried, spans, tuple(operands), self._epilogue("r", "e", renumber),
                         facts)
+
+    def _rows_of_a_chunk(self) -> int:
+        """As many as fit the memory of a group of work items, of each product and weight those of 64 columns."""
+        shared = self.schedule.target.shared
+        bytes_of_a_row = max(len(self.parts), len(self.weights)) * GROUP_COLUMNS * self.node.dtype.accumulator.itemsize
+        return next(rows for rows in GROUP_ROWS if rows * bytes_of_a_row <= shared * 3 // 4) if shared else QUERIES
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (*(a for a in self.spaces["b"] if a.extent != 1), template.span("r").block), 1

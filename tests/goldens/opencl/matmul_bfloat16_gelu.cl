@@ -35,7 +35,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_96c4a146(
+GC_KERNEL void contract_dot_cast_6fbd6b7d(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
