@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphc.codegen.gemm_c import _epilogue, part
+from graphc.codegen.gemm_c import LINE, _epilogue, loads_of, part
 from graphc.codegen.lanes_c import Lanes
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import Let, Loop, Operand, Template, load
+from graphc.ir.kernel import Let, Loop, Operand, Template, data_exprs, load
+from graphc.ir.node import Node
 from graphc.ir.trees import CHUNKS
 
-PANEL = 64              # columns that go through all blocks together; columns of a row of products
+PANEL = 64              # columns that go through all blocks together
+AHEAD = 512             # words that are asked for before they are read: the blocks of a panel lie one after the other
+BLOCKS_AHEAD = 2        # the same of what each block has of a column, scales for example
 KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}
 
 
@@ -40,9 +43,10 @@ def blocked(model, s: Template) -> dict:
             "chunk": CHUNKS["outer"], "depth": depth, "blocks": model.spell.extent(block), "block": block.name,
             "row": row.name, "places": _places(model, columns), "column": columns[-1].name,
             "extent": model.spell.extent(columns[-1]), "fill": _left(model, operands["a"], depth),
-            "words": _words(model, operands["words"], depth * bits // 32) if bits else None,
+            "count": depth * bits // 32 or depth, "stride": PANEL, "ahead": AHEAD, "line": LINE // 4,
+            **(_words(model, operands["words"]) if bits else {"words": None}),
             "right": None if bits else _right(model, operands["b"]), "turned": None if bits else scratch(depth * PANEL),
-            "a": scratch(m.length * k.size), "products": scratch(m.length * PANEL), "parts": scratch(m.length * PANEL),
+            "a": scratch(m.length * k.size), "parts": scratch(m.length * PANEL),
             "levels": scratch(levels * m.length * PANEL), "sums": scratch(m.length * width),
             **_terms(model, terms), "epilogue": _epilogue(model, s)}
 
@@ -97,20 +101,19 @@ def _loops(model, body: tuple, bounds: dict[Axis, tuple[str, str]], target: str,
     return found
 
 
-def _words(model, operand: Operand, count: int) -> dict:
+def _words(model, operand: Operand) -> dict:
     """Where the first word of a block and a panel lies, and how far apart the words of a block are."""
     body = operand.body
     while type(body[-1]) is Loop:
         body = body[-1].body
     number, index = body[-1].value.attrs
-    column, block = operand.axes[1][-1], operand.axes[0][0]
-    inside = operand.axes[0][1:]
+    column, inside = operand.axes[1][-1], operand.axes[0][1:]
     for axis in inside:     # from its first word on
         index = ix.add(index, ix.mul(ix.of(axis), -index.coefficient(axis)))
     first = ix.add(index, ix.add(ix.of(Axis("column_first", column.extent)), ix.mul(ix.of(column), -1)))
     stride = body[-1].value.attrs[1].coefficient(inside[-1]) if inside else 0
-    return {"place": f"{model.kernel.buffers[number].name}[{model.spell.index(first)}]", "count": count,
-            "stride": model.spell.arg(stride), "block": block.name}
+    return {"words": f"{model.kernel.buffers[number].name}[{model.spell.index(first)}]",
+            "stride": model.spell.arg(stride)}
 
 
 def _terms(model, operand: Operand) -> dict:
@@ -130,6 +133,21 @@ def _terms(model, operand: Operand) -> dict:
     before = [let for level, axis in above if axis not in (operand.axes[0][-1], operand.axes[1][-1]) for let in level]
     of_block = [let for level, axis in above if axis == operand.axes[0][-1] for let in level]
     of_row = [let for level, axis in above if axis == operand.axes[1][-1] for let in level]
-    return {"of_block": model.statements((*before, *of_block), {}), "of_row": model.statements(tuple(of_row), {}),
+    later = _later(model, lets, store.value, operand.axes[0][0], operand.axes[1][-1])
+    return {"later": later, "of_block": model.statements((*before, *of_block), {}), "of_row": model.statements(tuple(of_row), {}),
             "vectors": [] if vector is None else lanes.lets(lets), "vector": vector,
             "scalars": model.statements(tuple(lets), {}), "scalar": model.spell.expr(store.value)}
+
+
+def _later(model, lets: list[Let], value: Node, block: Axis, column: Axis) -> list[tuple[str, int]]:
+    """What a panel has of each of some later blocks: where the element l of it lies, and how many are in a line."""
+    found = []
+    for load_ in dict.fromkeys(x for expr in (*(let.value for let in lets), value) for x in loads_of(expr)):
+        number, index = load_.attrs
+        step = index.coefficient(block)
+        if load_.srcs or data_exprs(index) or not step or index.coefficient(column) != 1:
+            continue
+        at = ix.add(ix.shift(index, BLOCKS_AHEAD * step), ix.add(ix.of(Axis("column_first + l", column.extent)),
+                                                                 ix.mul(ix.of(column), -1)))
+        found.append((f"{model.kernel.buffers[number].name}[{model.spell.index(at)}]", LINE // load_.dtype.itemsize))
+    return found
