@@ -275,3 +275,20 @@ def test_any_integers_in_blocks(kernels):
     assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
     wide = ((b.mT.astype(gc.int32) @ b.astype(gc.int32)).astype(gc.float32)).sum(axis=0)
     assert not any("blocked" in k.name for k in gc.plan(wide).kernels)
+
+
+def test_the_least_byte_in_both_factors(kernels):
+    """-128 has no opposite in 8 bits: rows with it are multiplied one by one. Quantised x has none."""
+    w = random(128, 64, 8).packed(words=True)
+    q = gc.copy(w._codes()).numpy().reshape((2, 2, 32, 64)).transpose(1, 2, 0, 3).reshape((2, 32, 128)).astype(np.int64)
+    assert q.min() == -128
+    scale = gc.asarray(rng.standard_normal((2, 1, 128)).astype(np.float32))
+    for least in (-128, -127):
+        a = rng.integers(least, 128, (2, 3, 32)).astype(np.int8)
+        a[:, 1, ::5] = least
+        codes = gc.moveaxis(w._codes().reshape((2, 2, 32, 64)), 0, 2).reshape((2, 32, 128))
+        y = ((gc.asarray(a).astype(gc.int32) @ codes).astype(gc.float32) * scale).sum(axis=0)
+        (kernel,) = gc.plan(y).kernels
+        assert kernel.name == "contract_blocked" and "_exact(" in kernel.source and "turned" not in kernel.source
+        dots = np.einsum("smk,skn->smn", a.astype(np.int64), q).astype(np.float32)
+        assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
