@@ -134,7 +134,8 @@ def _terms(model, operand: Operand) -> dict:
     of_block = [let for level, axis in above if axis == operand.axes[0][-1] for let in level]
     of_row = [let for level, axis in above if axis == operand.axes[1][-1] for let in level]
     later = _later(model, lets, store.value, operand.axes[0][0], operand.axes[1][-1])
-    return {"later": later, "of_block": model.statements((*before, *of_block), {}), "of_row": model.statements(tuple(of_row), {}),
+    return {"later": later, "of_block": model.statements((*before, *of_block), {}),
+            "of_row": model.statements(tuple(of_row), {}),
             "vectors": [] if vector is None else lanes.lets(lets), "vector": vector,
             "scalars": model.statements(tuple(lets), {}), "scalar": model.spell.expr(store.value)}
 
@@ -142,12 +143,13 @@ def _terms(model, operand: Operand) -> dict:
 def _later(model, lets: list[Let], value: Node, block: Axis, column: Axis) -> list[tuple[str, int]]:
     """What a panel has of each of some later blocks: where the element l of it lies, and how many are in a line."""
     found = []
-    for load_ in dict.fromkeys(x for expr in (*(let.value for let in lets), value) for x in loads_of(expr)):
-        number, index = load_.attrs
+    for read in dict.fromkeys(x for expr in (*(let.value for let in lets), value) for x in loads_of(expr)):
+        number, index = read.attrs
         step = index.coefficient(block)
-        if load_.srcs or data_exprs(index) or not step or index.coefficient(column) != 1:
+        if read.srcs or data_exprs(index) or not step or index.coefficient(column) != 1:
             continue
         at = ix.add(ix.shift(index, BLOCKS_AHEAD * step), ix.add(ix.of(Axis("column_first + l", column.extent)),
                                                                  ix.mul(ix.of(column), -1)))
-        found.append((f"{model.kernel.buffers[number].name}[{model.spell.index(at)}]", LINE // load_.dtype.itemsize))
+        name = model.kernel.buffers[number].name
+        found.append((f"{name}[{model.spell.index(at)}]", LINE // read.dtype.itemsize))
     return found
