@@ -73,6 +73,27 @@ def test_nan_and_infinity(name, dtype):
             check(getattr(gc, name)(gc.asarray(a), axis=axis), reference(a, axis=axis))
 
 
+@pytest.mark.parametrize("shape", [(9, 5, 13, 11), (300, 2, 31, 20)])
+def test_rows_in_stretches(shape):
+    """Channels of a batch of images lie in a stretch for each image, and have the bits of whole rows."""
+    x = sample(shape).astype(np.float32)
+    rows = np.ascontiguousarray(x.transpose(1, 0, 2, 3)).reshape(shape[1], -1)
+    stretches = gc.reshape(gc.permute_dims(gc.asarray(x), (1, 0, 2, 3)), rows.shape)
+
+    def statistics(a):
+        return gc.var(a, axis=1), gc.sum(gc.exp(a - gc.max(a, axis=1, keepdims=True)), axis=1)
+    for found, expected in zip(statistics(stretches), statistics(gc.asarray(rows)), strict=True):
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_a_norm_over_images_is_a_map():
+    """What is as large as the images is not computed along the columns of a kernel that adds up their sums."""
+    t = gc.asarray(sample((16, 64, 8, 8)).astype(np.float32))
+    y = t - gc.mean(t, axis=(0, 2, 3), keepdims=True)
+    assert [k.name for k in gc.plan(y).kernels][-1].startswith("map")
+    check(y, np.asarray(t) - np.asarray(t).mean((0, 2, 3), keepdims=True))
+
+
 def test_sums_keep_small_terms():
     x = np.full(100_001, 0.1, np.float32)
     assert abs(float(gc.sum(gc.asarray(x))) - x.astype(np.float64).sum()) < 0.01

@@ -22,6 +22,9 @@ def helper_texts(environment, spell: Speller) -> list[str]:
         elif stem.startswith(("tiles_", "rows_", "bytes_")):
             file, name, c_type = stem.split("_", 2)
             text = macros(environment, f"c/{file}.c.j2")[name](c_type)
+        elif stem in ("widen_float16", "narrow_float16"):
+            texts[general["float16"]().strip()] = None
+            text = general["widen_float16"]()
         elif stem.endswith(("bfloat16", "float16")):
             text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
         elif stem.startswith("bits_"):

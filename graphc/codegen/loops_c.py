@@ -17,17 +17,19 @@ from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.gemm_c import gemm, gemv
+from graphc.codegen.halves_c import in_runs, loads, widened
 from graphc.codegen.helpers_c import helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_c import CSpeller
+from graphc.codegen.stretches_c import stretches
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
-    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs, has_masked_load, operands,
+    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs, has_masked_load,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
@@ -116,7 +118,8 @@ class _Model:
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
         self.routines: dict[str, dict] = {}     # functions of whole strips
         self.streams = False        # whether results are stored past the caches
-        self.kept: dict[tuple, str] = {}    # buffer and index of a store -> where its value waits for that
+        # buffer and index of a store -> the array in which its value waits for that, and where that begins
+        self.kept: dict[tuple, tuple[str, str, str]] = {}
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
         self.width = kernel.width
         self.tile = None
@@ -173,7 +176,8 @@ class _Model:
             if s.local is not None:
                 return {"kind": "store", "target": self.spell.local(s.local, s.index),
                         "value": self.spell.expr(s.value)}
-            place = self.kept.get((s.buffer, s.index)) or \
+            kept = self.kept.get((s.buffer, s.index))
+            place = f"{kept[0]}[{kept[2]} - {kept[1]}]" if kept else \
                 f"{self.kernel.buffers[s.buffer].name}[{self.spell.index(s.index, s.buffer)}]"
             return {"kind": "store", "target": place, "value": self.spell.keep(s.value)}
         if type(s) is Accumulate:
@@ -208,6 +212,8 @@ class _Model:
         return self.counted(s, "0", self.stop(s), enclosing)
 
     def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
+        if (runs := in_runs(self, s, start, stop)) is not None:
+            return runs
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
         return {"kind": kind, "axis": s.axis.name, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
@@ -241,7 +247,7 @@ class _Model:
             place = ix.add(ix.add(x.index, ix.mul(ix.of(axis), -1)), ix.of(Axis(first, axis.extent)))
             kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
                          "place": f"{buffer.name}[{self.spell.index(place)}]"})
-            self.kept[x.buffer, x.index] = f"kept{k}[{axis.name} - {first}]"
+            self.kept[x.buffer, x.index] = f"kept{k}", first, axis.name
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.streams = True
@@ -373,17 +379,26 @@ class _Model:
             if a["state"]:
                 again = tuple(y for y in s.body if type(y) is Let or y is x)
                 a["again"] = {**out, "accumulators": [{**a, "identity": "0"}], "ahead": self.ahead(s),
-                              "body": self.statements(again, {x.name: self._deviation_step})}
+                              **self.sweep(s, again, {x.name: self._deviation_step})}
         own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
         out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
                         "ahead": ahead, "independent": self.independent(own, s.axis),
-                        "body": self.statements(own, {x.name: self._row_step for x in sums})}
+                        **self.sweep(s, own, {x.name: self._row_step for x in sums})}
+        return out
+
+    def sweep(self, s: Loop, body: tuple, steps: dict) -> dict:
+        """What is done with each element of a row, and the stretches by which it lies in memory."""
+        parts = stretches(body, s.axis)
+        wide = widened(self, body, s.axis, "base", "l") if parts is None else []
+        out = {"body": self.statements(parts.body if parts else body, steps), "wide": wide,
+               "stretches": parts.model(self.spell) if parts else None}
+        self.spell.wide.clear()
         return out
 
     def ahead(self, s: Loop) -> list[dict]:
         """Places that the next row reads where this sweep reads what an earlier one has brought into the cache."""
         row, found = self.kernel.parallel[-1:], []
-        for load in _loads(s.body):
+        for load in loads(s.body):
             number, index = load.attrs
             step = index.coefficient(row[0]) if row else 0
             if not step or load.srcs or index.coefficient(s.axis) != 1:
@@ -430,20 +445,6 @@ def _step(text: str) -> dict:
 def _begins_with(x: Accumulate, y: Accumulate) -> bool:
     """Whether the sum of squared deviations x begins with the sum y, for the means of its chunks."""
     return x.op.c == "m2" and y.op.c == "add" and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)
-
-
-def _loads(body: tuple) -> list[Node]:
-    """What the statements of a loop read from memory, each once, in a fixed order."""
-    found, seen, stack = [], set(), [s.value for s in body]
-    while stack:
-        expr = stack.pop()
-        if expr in seen:
-            continue
-        seen.add(expr)
-        if expr.op is LOAD:
-            found.append(expr)
-        stack.extend(operands(expr))
-    return found
 
 
 def _is_exact(s: Accumulate) -> bool:

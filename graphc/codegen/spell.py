@@ -226,11 +226,15 @@ class Speller:
 
     def keep(self, value: Node) -> str:
         """The text that is stored for a value in memory form."""
-        text = self.expr(value)
         if value.dtype in NARROW:
             self._need(f"gc_store_{value.dtype}")
-            return f"gc_store_{value.dtype}({text})"
-        return text
+            return f"gc_store_{value.dtype}({self.unrounded(value)})"
+        return self.expr(value)
+
+    def unrounded(self, value: Node) -> str:
+        """A value in register form, of a narrow dtype perhaps with more digits: what stores it rounds it."""
+        text, rounding = self.expr(value), f"gc_round_{value.dtype}("
+        return text[len(rounding):-1] if text.startswith(rounding) and _closed(text) else text
 
     def _param(self, node: Node) -> str:
         name = f"p{len(self.params)}"

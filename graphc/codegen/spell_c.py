@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import functools
 
-from graphc.codegen.spell import Speller
+from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import VALUE, If, Loop, Store, Template
+from graphc.ir.kernel import VALUE, If, Kernel, Loop, Store, Template
 from graphc.ir.node import Node
 from graphc.ir.ops import ADD, MUL, SUB
 
@@ -18,6 +18,13 @@ class CSpeller(Speller):
     """
 
     truncates = False       # whether a real number has become an integer
+
+    def __init__(self, language: Dialect, kernel: Kernel):
+        super().__init__(language, kernel)
+        self.wide: dict[Node, str] = {}     # what is read -> where it lies already, in register form
+
+    def _load(self, node: Node) -> str:
+        return self.wide.get(node) or super()._load(node)
 
     def _convert(self, text: str, source: DType, target: DType) -> str:
         if source.kind in "iu" and source.itemsize >= 4 and target.kind in "fc" and self.truncates:

@@ -379,6 +379,9 @@ class _Builder:
             return "its rows are others than the rows of that kernel"
         if (unit.anchor or group.kind == "map") and {k for k, n in enumerate(own) if n != 1} != set(coordinates):
             return "its result has more elements than that kernel has rows"
+        if group.kind == "column" and not self.target.group and max((k for k, n in enumerate(own) if n != 1),
+                                                                    default=0) not in coordinates:
+            return "its rows lie across the columns of that kernel"
         group.coordinates[unit.node] = coordinates
         return None
 

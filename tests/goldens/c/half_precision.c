@@ -32,15 +32,56 @@ static inline uint16_t gc_store_float16(float x)
     h = magnitude > 0x7F800000 ? 0x7E00 : h;
     return (uint16_t)(sign | h);
 }
-static inline float gc_round_float16(float x) { return gc_load_float16(gc_store_float16(x)); }
+/* Adding 2**13 times the highest digit leaves 11 digits, or what a subnormal number has; and takes it off again. */
+static inline float gc_round_float16(float x)
+{
+    uint32_t w; __builtin_memcpy(&w, &x, 4);
+    const uint32_t highest = w & 0x7F800000;
+    const uint32_t far = (highest > 0x38800000 ? highest : 0x38800000) + (13 << 23);
+    float high; __builtin_memcpy(&high, &far, 4);
+    const float size = __builtin_fabsf(x), near = (size + high) - high;
+    return __builtin_copysignf(size >= 65520 ? __builtin_inff() : near, x);
+}
 static inline float gc_nextafter_float16(float x, float y)
 {
     const uint16_t word = gc_store_float16(x), away = (x < y) == (x > 0) ? 1 : -1;
     const float next = gc_load_float16(x == 0 ? (y < 0) << 15 | 1 : word + away);
     return x != x || y != y ? x + y : x == y ? x : next;
 }
+#if defined(__F16C__) && !defined(__clang__)
+typedef short gc_halves __attribute__((vector_size(16)));
+typedef float gc_floats __attribute__((vector_size(32)));
+#endif
+static inline void gc_widen_float16(float *restrict to, const uint16_t *restrict from, int64_t count)
+{
+    int64_t k = 0;
+#if defined(__F16C__) && !defined(__clang__)
+    for (; k + 8 <= count; k += 8) {
+        gc_halves x;
+        __builtin_memcpy(&x, from + k, sizeof x);
+        const gc_floats y = __builtin_ia32_vcvtph2ps256(x);
+        __builtin_memcpy(to + k, &y, sizeof y);
+    }
+#endif
+    _Pragma("GCC unroll 1")
+    for (; k < count; k++) to[k] = gc_load_float16(from[k]);
+}
+static inline void gc_narrow_float16(uint16_t *restrict to, const float *restrict from, int64_t count)
+{
+    int64_t k = 0;
+#if defined(__F16C__) && !defined(__clang__)
+    for (; k + 8 <= count; k += 8) {
+        gc_floats x;
+        __builtin_memcpy(&x, from + k, sizeof x);
+        const gc_halves y = __builtin_ia32_vcvtps2ph256(x, 0);
+        __builtin_memcpy(to + k, &y, sizeof y);
+    }
+#endif
+    _Pragma("GCC unroll 1")
+    for (; k < count; k++) to[k] = gc_store_float16(from[k]);
+}
 
-int64_t row_sum_037aafd3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_77187648(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -60,18 +101,24 @@ int64_t row_sum_037aafd3(void *const *buf, const int64_t *arg, int64_t begin, in
                 const int64_t first = block * 1024, count = MIN(length - first, 1024);
                 float sum0_lane[64];
                 for (int l = 0; l < 64; l++) sum0_lane[l] = -0.0f;
+                float wide0[64];
+                float wide1[64];
                 int64_t base = first;
                 for (; base + 64 <= first + count; base += 64) {
+                    gc_widen_float16(wide0, &x1[base], 64);
+                    gc_widen_float16(wide1, &x0[base + i * a2], 64);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
+                        sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(wide1[l] * wide0[l]));
 
                     }
                 }
+                gc_widen_float16(wide0, &x1[base], first + count - base);
+                gc_widen_float16(wide1, &x0[base + i * a2], first + count - base);
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
-                    sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
+                    sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(wide1[l] * wide0[l]));
 
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
@@ -101,7 +148,7 @@ int64_t row_sum_037aafd3(void *const *buf, const int64_t *arg, int64_t begin, in
                     }
                 }
         }
-        y0[i] = gc_store_float16(gc_round_float16(sum0));
+        y0[i] = gc_store_float16(sum0);
 
     }
     return 0;

@@ -44,7 +44,7 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-GC_KERNEL void row_sum_b6a6457f(
+GC_KERNEL void row_sum_a6751498(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -99,5 +99,5 @@ GC_KERNEL void row_sum_b6a6457f(
         GC_BARRIER();
         sum0 = sum0_part;
     }
-    if (live && own == 0) y0[i] = gc_store_float16(gc_round_float16(sum0));
+    if (live && own == 0) y0[i] = gc_store_float16(sum0);
 }

@@ -1,0 +1,106 @@
+"""Rows that lie in memory in several stretches, as an image's channel does over a batch: one division a stretch.
+
+    x[j / n * s + j % n]   for j in a row   ->   x[q * s + t]   for t in a stretch, q = j / n
+"""
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphc.ir import index as ix
+from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, index_of, operands
+from graphc.ir.node import Node, make, rebuild
+
+
+class Stretches(Struct, frozen=True):
+    """A loop over j as one over stretches `outer`, and `inner` in them: position = j + something fixed, which is
+    outer * length + inner."""
+
+    outer: Axis
+    inner: Axis
+    position: Index
+    body: tuple
+
+    def model(self, spell) -> dict:
+        return {"outer": self.outer.name, "inner": self.inner.name, "length": spell.arg(self.inner.extent),
+                "position": spell.index(self.position)}
+
+
+def stretches(body: tuple, axis: Axis) -> Stretches | None:
+    """None where no index divides by what a stretch would make constant, or some would still divide at each element."""
+    indices = _indices(body)
+    divided = [atom for index in indices for atom in _divisions(index, axis)]
+    positions = {atom.numerator for atom in divided if atom.numerator.coefficient(axis) == 1}
+    if len(positions) != 1:
+        return None
+    (position,) = positions
+    low, high = position.bounds
+    length = min(atom.denominator for atom in divided)
+    if low < 0 or data_exprs(position):
+        return None
+    outer, inner = Axis(f"{axis.name}_row", high // length + 1), Axis(f"{axis.name}_column", length)
+    fixed = ix.add(position, ix.mul(ix.of(axis), -1))
+    there = ix.add(ix.add(ix.mul(ix.of(outer), length), ix.of(inner)), ix.mul(fixed, -1))
+    new = _Substitution(axis, there)
+    changed = tuple(new.statement(s) for s in body)
+    found = [atom for index in _indices(changed) for atom in _divisions(index, inner) + _divisions(index, axis)]
+    return None if found else Stretches(outer, inner, position, changed)
+
+
+def _indices(body: tuple) -> list[Index]:
+    found, seen, stack = [s.index for s in body if type(s) is Store], set(), [s.value for s in body]
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            stack += operands(expr)
+            if (index := index_of(expr)) is not None:
+                found.append(index)
+    return found
+
+
+def _divisions(index: Index, axis: Axis) -> list[FloorDiv | Mod]:
+    """The quotients and remainders in an index, also those inside of others, that change along the axis."""
+    found = []
+    for atom, _ in index.terms:
+        if type(atom) in (FloorDiv, Mod) and axis in ix.axes_of(atom.numerator):
+            found += [atom, *_divisions(atom.numerator, axis)]
+    return found
+
+
+class _Substitution:
+    """Expressions with an index for an axis."""
+
+    def __init__(self, axis: Axis, new: Index):
+        self.axis, self.new = axis, new
+        self.done: dict[Node, Node] = {}
+
+    def statement(self, s):
+        changed = replace(s, value=self.expr(s.value))
+        return replace(changed, index=self.index(s.index)) if type(s) is Store else changed
+
+    def index(self, index: Index) -> Index:
+        total = ix.constant(index.const)
+        for atom, k in index.terms:
+            total = ix.add(total, ix.mul(self._atom(atom), k))
+        return total
+
+    def _atom(self, atom) -> Index:
+        if type(atom) is FloorDiv:
+            return ix.floordiv(self.index(atom.numerator), atom.denominator)
+        if type(atom) is Mod:
+            return ix.mod(self.index(atom.numerator), atom.denominator)
+        if type(atom) is Data:
+            return ix.of(Data(atom.name, self.expr(atom.expr), atom.bounds))
+        return self.new if atom == self.axis else ix.of(atom)
+
+    def expr(self, root: Node) -> Node:
+        if root not in self.done:
+            new = rebuild(root, [self.expr(s) for s in root.srcs]) if root.srcs else root
+            if root.op is INDEX:
+                new = make(INDEX, root.dtype, (), (), (self.index(root.attrs[0]),))
+            elif root.op is LOAD or root.op is LOCAL:
+                new = make(root.op, root.dtype, (), new.srcs, (root.attrs[0], self.index(root.attrs[1])))
+            self.done[root] = new
+        return self.done[root]
