@@ -301,6 +301,27 @@ def test_what_does_not_change_is_computed_once(backend):
     assert any("exp" in k.name for k in plan.kernels) and not any("exp" in k.name for k in loop.inside)
 
 
+@pytest.mark.parametrize("dtype, columns, read_twice", [("float32", 48, False), ("float64", 24, True),
+                                                         ("float32", 40, False)])
+def test_factors_that_stay_the_same_are_laid_out_once(backend, dtype, columns, read_twice):
+    w, xs, c = leaf(columns, 530, dtype=dtype).T, leaf(5, 17, 530, dtype=dtype), leaf(17, columns, dtype=dtype)
+
+    def run():
+        return gc.scan(lambda c, x: (c * 0.5 + x @ w + (w[3] if read_twice else 1), None), c, xs)[0]
+    plan, last = gc.plan(run()), run().numpy()
+    want = c.numpy()
+    for x in xs.numpy():
+        want = want * 0.5 + x @ w.numpy() + (w.numpy()[3] if read_twice else 1)
+    np.testing.assert_allclose(last, want, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-3)
+    with settings.override(disable="panels"):
+        without = gc.plan(run())
+        assert run().numpy().tobytes() == last.tobytes()
+    if backend == "cpu":
+        full = columns % (64 // w.dtype.itemsize) == 0      # columns of a panel
+        assert len(plan.kernels) - len(without.kernels) == full
+        assert plan.peak_bytes - without.peak_bytes == full * w.nbytes
+
+
 # ------------------------------------------------------------------------------------------------- graphs and programs
 
 def test_equal_bodies_are_one_program():

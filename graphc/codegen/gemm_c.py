@@ -15,12 +15,11 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
 from graphc.ir.node import Node
-from graphc.ir.target import l2_bytes
+from graphc.ir.target import LINE, l2_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
-LINE = 64                   # bytes of a cache line
 BLOCKS_AHEAD = 2            # blocks of k in which something is asked for before it is read
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
@@ -136,8 +135,9 @@ def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
     if shared:
         found = slab(model, s, operand, shared, columns,
                      lambda elements: model.spell.arg(model.take_scratch(elements * s.dtype.itemsize)))
-        return {"turn": False, "direct": None, "windows": found}
-    direct = _direct(model, s, operand, "k_from", start)
+        return {"turn": False, "direct": None, "windows": found, "laid": None}
+    laid = _in_panels(model, s, operand) if operand.name == "b" else None
+    direct = None if laid else _direct(model, s, operand, "k_from", start)
     if turn:
         nest = _squares(model, s, operand, outer, "k")
     elif not direct:
@@ -148,7 +148,28 @@ def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
             "row": None, "windows": None, "body": None if direct else nest.statements(operand.body),
-            "direct": direct}
+            "direct": direct, "laid": laid}
+
+
+def _in_panels(model, s: Template, operand: Operand) -> dict | None:
+    """Where the panel of the columns from n_left on begins in memory, at k_from, and how far panels are apart, if b is
+    an array that passes/panels.py has laid out."""
+    (store,) = innermost(operand.body).body[-1:]
+    value, walked = store.value, s.walked(operand)
+    n, k = walked["n"].axes, walked["k"].axes
+    if value.op is not LOAD or value.srcs or len(n) != 2 or len(k) != 1 or value.dtype is not s.dtype:
+        return None
+    (panel, lane), (row,), index = n, k, value.attrs[1]
+    width = LINE // value.dtype.itemsize
+    if (lane.extent != width or index.coefficient(lane) != 1 or index.coefficient(row) != width
+            or any(type(atom) is not Axis for atom, _ in index.terms)):
+        return None
+    stride = index.coefficient(panel)
+    for axis, step, name in ((lane, 1, None), (panel, stride, f"n_left / {width}"), (row, width, "k_from")):
+        index = ix.add(index, ix.mul(ix.of(axis), -step))
+        index = ix.add(index, ix.mul(ix.of(Axis(name, axis.extent)), step)) if name else index
+    return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]", "vector": LINE // 2,
+            "stride": model.spell.arg(stride)}
 
 
 def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:

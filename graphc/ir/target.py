@@ -13,6 +13,7 @@ from graphc.ir.ops import FAST
 
 CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
 L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
+LINE = 64                   # bytes of a cache line
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 
 
@@ -22,7 +23,8 @@ class Target(Struct, frozen=True):
     scratch    bytes that a chunk may keep between the stages of a row
     shared     bytes of memory that a group of work items shares, for what templates keep there
     buffers    of one kernel, with a few to spare
-    templates  kinds of Template that codegen has a text for; what it has none for is plain loops
+    templates  kinds of Template that codegen has a text for; what it has none for is plain loops. "panels": products
+               that multiply by panels in memory
     members    whether a launch can have several members
     arguments  bytes that a launch's arguments may have, where its members' buffers and words are arguments; 0: they
                lie in memory
@@ -33,7 +35,7 @@ class Target(Struct, frozen=True):
     scratch: int = CACHE_SCRATCH
     shared: int = 0
     buffers: int = 56
-    templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted", "blocked")
+    templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted", "blocked", "panels")
     members: bool = True
     arguments: int = 0
     matrix: tuple[str, ...] = ()

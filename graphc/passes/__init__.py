@@ -9,6 +9,7 @@ from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
 from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
+from graphc.passes.panels import lay_panels
 from graphc.passes.relax import relax
 from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
@@ -23,12 +24,14 @@ GRAPH_PASSES = (
     ("blocked", recognise_blocks),
     ("relax", relax),
     ("split", split_reductions),
+    ("panels", lay_panels),
     ("library", call_library),
 )
 
 # The passes that make what has to have templates, by which names these go.
 TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
-             "blocked": frozenset(("blocked",))}
+             "blocked": frozenset(("blocked",)), "panels": frozenset(("panels",))}
 
-__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lower", "plan_memory",
-           "recognise_attention", "recognise_blocks", "recognise_gradient", "relax", "simplify", "split_reductions"]
+__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lay_panels", "lower",
+           "plan_memory", "recognise_attention", "recognise_blocks", "recognise_gradient", "relax", "simplify",
+           "split_reductions"]

@@ -34,7 +34,7 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_vector *restrict b,
+static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int more)
 {
     gc_vector c[GC_ROWS][2];
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void gc_tile(const float *restrict 
             *to = more ? *to + c[r][v] : c[r][v];
         }
 }
-static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_vector *restrict b,
+static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int more)
 {
     gc_vector c[GC_ROWS / 2][2];
@@ -91,13 +91,19 @@ static inline __attribute__((always_inline)) void gc_half(const float *restrict 
         }
 }
 
-/* some panels of b, each of which meets all rows of a; the sums have room for whole panels of rows */
+/* some panels of b, `apart` from one another, each of which meets all rows of a; the sums have room for whole panels
+   of rows */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, float *restrict sums, int64_t stride, int more)
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more)
 {
-    for (int64_t n = 0; n < columns; n += GC_PANEL) {
-        const gc_vector *panel = (const gc_vector *)(b + n * 513);
+    /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
+    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
+    const int64_t ahead = rows > 8 * GC_ROWS ? 0 : lines * GC_ROWS / rows + 1;
+    for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
+        const gc_loose *panel = (const gc_loose *)b;
+        const char *next = (const char *)(b + apart);
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
+            for (int64_t i = 0; i < ahead; i++, next += 64) __builtin_prefetch(next);
             const float *from = a + m * 513;
             float *to = sums + m * stride + n;
             if (rows - m > GC_ROWS / 2) gc_tile(from, panel, count, to, stride, more);
@@ -289,7 +295,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_5a49e65a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_dc754fde(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -392,7 +398,8 @@ int64_t contract_dot_cast_5a49e65a(void *const *buf, const int64_t *arg, int64_t
                                 float *restrict dot0 = sums;
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
                                 gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
-                                         b_panels + (n_from - n_left) * 513, dot0, stride, k_from > 0);
+                                         b_panels + (n_from - n_left) * 513, GC_PANEL * 513,
+                                         dot0, stride, k_from > 0);
                                 if (k_to < a11) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep
