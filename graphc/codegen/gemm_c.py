@@ -21,6 +21,8 @@ from graphc.ir.trees import CHUNKS
 CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
 BLOCKS_AHEAD = 2            # blocks of k in which something is asked for before it is read
+BYTES_AHEAD = 2048          # the same of what lies in one piece,
+NARROW = 256                # in panels of so many columns at most
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
@@ -338,7 +340,8 @@ class Nest:
         *before, columns = x.body
         first, last = self._within(self.span_of[x.axis])
         return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED, "tail": None,
-                "later": [], **self._links(before, columns)}
+                "later": [], "next": self._next((*before, *columns.body), x.axis, columns.axis),
+                **self._links(before, columns)}
 
     def _whole(self, span: Span, x: Loop, tail: tuple[Axis, ...]) -> dict:
         """The same for several short axes of k, which are written out: where in a block a row lies is then known."""
@@ -376,6 +379,23 @@ class Nest:
             axes = [(a.name, a.extent) for a in tail if index.coefficient(a)]
             found.append({"axes": axes, "step": LINE // load.dtype.itemsize,
                           "place": f"{self.model.kernel.buffers[number].name}[{self.model.spell.index(later)}]"})
+        return found
+
+    def _next(self, statements: tuple, row: Axis, columns: Axis) -> list[dict]:
+        """What is read a little later from panels that lie in one piece, one after the other: asked for in the order in
+        which it lies. Of a panel each pass over some columns asks for as much as it reads."""
+        found = []
+        for load in dict.fromkeys(load for s in statements for load in loads_of(s.value)):
+            number, index = load.attrs
+            if (load.srcs or data_exprs(index) or index.coefficient(columns) != 1 or columns.extent > NARROW
+                    or index.coefficient(row) != columns.extent):
+                continue
+            size, name = load.dtype.itemsize, columns.name
+            start = ix.add(index, ix.mul(ix.add(ix.of(columns), ix.mul(ix.of(row), columns.extent)), -1))
+            at = f"{name}_at * {row.extent} + {row.name}_at * {name}_step + l"
+            start = ix.add(ix.shift(start, BYTES_AHEAD // size), ix.of(Axis(at, columns.extent)))
+            found.append({"step": LINE // size,
+                          "place": f"{self.model.kernel.buffers[number].name}[{self.model.spell.index(start)}]"})
         return found
 
     def _links(self, before: list, columns: Loop) -> dict:

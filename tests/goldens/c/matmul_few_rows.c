@@ -34,65 +34,78 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+/* `rows` rows of a, whose factors x has side by side, times `count` rows of b, two vectors of columns at a time */
 static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, const int count,
-    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
-    float *restrict parts, int64_t stride, int start)
+    const float *restrict x, const float *restrict b, int64_t b_stride, int64_t columns, float *restrict parts,
+    int64_t stride, int start)
 {
-    gc_vector x[2][8], c[2];
+    for (int64_t n = 0; n + 2 * GC_LANES <= columns; n += 2 * GC_LANES) {
+        const float *from = b + n;
+        gc_vector c[4][2];
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
-    for (int r = 0; r < rows; r++)
+            for (int v = 0; v < 2; v++)
+                c[r][v] = start ? (gc_vector){0} : ((const gc_vector *)(parts + r * stride + n))[v];
 #pragma GCC unroll 8
-        for (int k = 0; k < count; k++) x[r][k] = a[r * a_stride + k] - (gc_vector){0};
-    int64_t n = 0;
-    for (; n + GC_LANES <= columns; n += GC_LANES) {
-#pragma GCC unroll 2
-        for (int r = 0; r < rows; r++) c[r] = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n);
-#pragma GCC unroll 8
-        for (int k = 0; k < count; k++) {
-            gc_vector y = *(const gc_loose *)(b + k * b_stride + n);
-            GC_KEEP(y);
-#pragma GCC unroll 2
-            for (int r = 0; r < rows; r++) c[r] = gc_fma_vector(x[r][k], y, c[r]);
+        for (int k = 0; k < count; k++, from += b_stride) {
+            gc_vector y[2] = {((const gc_loose *)from)[0], ((const gc_loose *)from)[1]};
+            GC_KEEP(y[0]);
+            GC_KEEP(y[1]);
+#pragma GCC unroll 4
+            for (int r = 0; r < rows; r++) {
+                const gc_vector factor = x[rows * k + r] - (gc_vector){0};
+                c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
+                c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
+            }
         }
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
-        for (int r = 0; r < rows; r++) *(gc_vector *)(parts + r * stride + n) = c[r];
+            for (int v = 0; v < 2; v++) ((gc_vector *)(parts + r * stride + n))[v] = c[r][v];
     }
-    if (n == columns) return;
-    for (int r = 0; r < rows; r++) {
-        gc_vector last = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n), y = {0};
-        for (int k = 0; k < count; k++) {
-            for (int l = 0; l < columns - n; l++) y[l] = b[k * b_stride + n + l];
-            last = gc_fma_vector(a[r * a_stride + k] - (gc_vector){0}, y, last);
+}
+
+/* the last few columns */
+static inline void gc_sweep_rest(int64_t rows, int64_t count, const float *restrict x, const float *restrict b,
+    int64_t b_stride, int64_t columns, float *restrict parts, int64_t stride, int start)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t n = 0; n < columns; n += GC_LANES) {
+            gc_vector last = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n), y = {0};
+            for (int64_t k = 0; k < count; k++) {
+                for (int64_t l = 0; l < MIN(columns - n, GC_LANES); l++) y[l] = b[k * b_stride + n + l];
+                last = gc_fma_vector(x[rows * k + r] - (gc_vector){0}, y, last);
+            }
+            *(gc_vector *)(parts + r * stride + n) = last;
         }
-        *(gc_vector *)(parts + r * stride + n) = last;
-    }
 }
 
 static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
     int64_t stride, int start)
 {
-    if (count < 8) {
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t k = 0; k < count; k++)
-                gc_sweep_some(1, 1, a + r * a_stride + k, a_stride, b + k * b_stride, b_stride, columns,
-                              parts + r * stride, stride, start && !k);
-        return;
-    }
-    const int64_t strip = rows > 2 ? 512 : columns;
+    const int64_t strip = rows > 2 ? 512 : columns, deep = count < 8 ? 1 : 8;
     for (int64_t n = 0; n < columns; n += strip)
-        for (int64_t r = 0; r < rows; r += 2)
-            for (int64_t k = 0; k < 8; k += 4) {
-                const float *x = a + r * a_stride + k, *y = b + k * b_stride + n;
-                float *to = parts + r * stride + n;
-                const int64_t some = MIN(columns - n, strip);
+        for (int64_t k = 0; k < count; k += deep)
+            for (int64_t r = 0, step; r < rows; r += step) {
+                step = deep == 1 ? 1 : r + 4 <= rows ? 4 : r + 2 <= rows ? 2 : 1;
+                const int64_t some = MIN(columns - n, strip), whole = some / (2 * GC_LANES) * (2 * GC_LANES);
                 const int first = start && !k;
-                if (r + 1 < rows) gc_sweep_some(2, 4, x, a_stride, y, b_stride, some, to, stride, first);
-                else gc_sweep_some(1, 4, x, a_stride, y, b_stride, some, to, stride, first);
+                const float *y = b + k * b_stride + n;
+                float *to = parts + r * stride + n, x[4 * 8];
+                for (int64_t l = 0; l < deep; l++)
+                    for (int64_t i = 0; i < step; i++) x[step * l + i] = a[(r + i) * a_stride + k + l];
+                if (deep == 1) gc_sweep_some(1, 1, x, y, b_stride, some, to, stride, first);
+                else if (step == 4) gc_sweep_some(4, 8, x, y, b_stride, some, to, stride, first);
+                else if (step == 2) gc_sweep_some(2, 8, x, y, b_stride, some, to, stride, first);
+                else gc_sweep_some(1, 8, x, y, b_stride, some, to, stride, first);
+                if (whole < some)
+                    gc_sweep_rest(step, deep, x, y + whole, b_stride, some - whole, to + whole, stride, first);
             }
 }
 
-int64_t contract_dot_a32d5225(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_255bbd63(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
