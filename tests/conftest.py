@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lacking = {} if name == "cpu" else table["others"] | table.get(name, {})
     if name not in ("cpu", "reference"):
         lacking |= table["devices"]
+    if name.endswith("-emulated"):
+        lacking |= table["emulated"]
     for item in items:
         test = item.nodeid.removeprefix("tests/")
         for key in (test.partition("/")[0], test.partition("::")[0], test.partition("[")[0], test):
