@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -114,34 +114,43 @@ class Started(Struct, frozen=True, eq=False):
         self.process.wait()
 
 
-def build(compiler: Compiler, jobs: Sequence[Job], early: Started | None = None) -> list[Path]:
-    """Compile the jobs, as many at once as there are CPUs, into files of this process. Raises CompileError.
+def build(
+    compiler: Compiler, jobs: Sequence[Job], early: Started | None = None, done: Mapping[Job, Path] | None = None
+) -> dict[Job, Path]:
+    """Compile the jobs and the parts that they need, as many at once as there are CPUs, into files of this process.
+    Returns where each of them lies. Raises CompileError.
 
     early   one of the jobs that was started before
+    done    parts that are there already
     """
     begin = time.perf_counter()
+    done = dict(done or {})
     started = {early.job: early} if early is not None else {}
-    pending = sorted((job for job in jobs if job not in started), key=_size)  # the longest first, from the end
+    wanted = dict.fromkeys(part for job in jobs for part in (*job.parts, job) if part not in done)
+    pending = sorted((job for job in wanted if job not in started), key=_urgency, reverse=True)
     running = list(started.values())
     width = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
-        with _progress(len(jobs)) as advance:
+        with _progress(len(wanted)) as advance:
             while pending or running:
-                while pending and len(running) < width:
-                    job = pending.pop()
-                    started[job] = start(compiler, job)
-                    running.append(started[job])
-                _finish(_first_ended(running))
+                ready = [job for job in pending if all(part in done for part in job.parts)]
+                for job in ready[: width - len(running)]:
+                    pending.remove(job)
+                    running.append(start(compiler, job, [done[part] for part in job.parts]))
+                ended = _first_ended(running)
+                _finish(ended)
+                done[ended.job] = ended.target
                 advance()
     finally:
         for left in running:  # an error or Ctrl-C: nobody waits for the others
             left.stop()
         counters.compile_seconds += time.perf_counter() - begin
-    return [started[job].target for job in jobs]
+    return {job: done[job] for job in wanted}
 
 
-def _size(job: Job) -> int:
-    return len(job.text)
+def _urgency(job: Job) -> tuple[bool, int]:
+    """What others wait for first, then the longest."""
+    return job.kind == "objects", len(job.text)
 
 
 def _first_ended(running: list[Started]) -> Started:
@@ -156,13 +165,15 @@ def _first_ended(running: list[Started]) -> Started:
     return running.pop()
 
 
-def start(compiler: Compiler, job: Job) -> Started:
+def start(compiler: Compiler, job: Job, parts: Sequence[Path] = ()) -> Started:
     """The names are relative to the working folder, so that no path gets into the object."""
     folder = cache.private_folder()
     number = cache.next_number()  # no path is ever used twice: dlopen would return the library it knows
     (folder / f"{number}.c").write_text(job.text)
     include = [] if job.folder is None else ["-I", str(job.folder)]
-    command = [*compiler.command, *job.flags, *include, f"{number}.c", "-o", f"{number}.so", *job.libraries]
+    target = f"{number}{cache.SUFFIXES[job.kind]}"
+    objects = [part.name for part in parts]
+    command = [*compiler.command, *job.flags, *include, f"{number}.c", *objects, "-o", target, *job.libraries]
     with open(folder / f"{number}.err", "wb") as errors:  # a file cannot fill up as a pipe can
         try:
             process = subprocess.Popen(
@@ -171,7 +182,7 @@ def start(compiler: Compiler, job: Job) -> Started:
             )  # fmt: skip
         except OSError as error:
             raise CompileError(f"{compiler.command[0]} does not start: {error}", fix="see GRAPHC_CC") from None
-    return Started(job, folder / f"{number}.so", process)
+    return Started(job, folder / target, process)
 
 
 def _finish(ended: Started) -> None:

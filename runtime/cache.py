@@ -28,7 +28,8 @@ from graphc.errors import CacheError, warn
 
 MAGIC = b"graphc\x001"
 TAIL = 32 + len(MAGIC)
-SUFFIXES = {"kernels": ".so", "programs": ".bin", "cubins": ".cubin", "tools": ".json", "tunings": ".json"}
+SUFFIXES = {"kernels": ".so", "objects": ".o", "programs": ".bin", "cubins": ".cubin", "tools": ".json",
+            "tunings": ".json"}  # fmt: skip
 LIMIT = 1 << 30  # bytes; beyond it the entries that were used least recently are removed
 TOUCH_AFTER = 86400.0  # seconds; an entry's time of last use is kept to the day
 STALE_AFTER = 3600.0  # seconds after which the temporary file of a killed process is removed

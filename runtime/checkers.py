@@ -105,10 +105,10 @@ def _c(kernel: KernelSource) -> list[Finding]:
     from graphc.runtime.build import build
 
     cc = compiler.find_compiler()
-    job = compiler.Job(cc.key(kernel.entry, kernel.text), kernel.text, cc.flags, cc.libraries)
+    job = compiler.Job(kernel.entry, kernel.text, cc.flags, cc.libraries)     # whole, as it is shown
 
     def work() -> dict[str, int]:
-        return {"bytes": build(cc, [job])[0].stat().st_size}
+        return {"bytes": build(cc, [job])[job].stat().st_size}
 
     return [_found(cc.identity.splitlines()[0], work)]
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from graphc.config import settings
 from graphc.errors import NoCompilerError
+from graphc.ir.program import KernelSource
 from graphc.runtime import cache
 
 REQUIRED = ("-O3", "-fPIC", "-shared")
@@ -56,13 +57,26 @@ class Compiler(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """One source to build into a shared object."""
+    """One source to build into a shared object, or (kind "objects") into a part of some.
+
+    folder  of further sources that the text includes
+    parts   jobs whose objects it is linked with
+    """
 
     key: str
     text: str
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
-    folder: Path | None = None  # of further sources that the text includes
+    folder: Path | None = None
+    parts: tuple[Job, ...] = ()
+    kind: str = "kernels"
+
+
+def kernel_job(compiler: Compiler, kernel: KernelSource) -> Job:
+    flags = tuple(flag for flag in compiler.flags if flag != "-shared") + ("-c",)
+    parts = tuple(Job(compiler.key("part", text, flags), text, flags, (), kind="objects") for text in kernel.parts)
+    flags = (*compiler.flags, "-DGC_APART") if parts else compiler.flags
+    return Job(compiler.key(kernel.entry, kernel.text), kernel.text, flags, compiler.libraries, None, parts)
 
 
 # ------------------------------------------------------------------------------------------------- finding a compiler

@@ -138,26 +138,25 @@ class _Batch:
         self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool, early: Started | None
     ):
         self.cc = cc
-        jobs = {kernel: self._job(kernel) for kernel in kernels}
         own = _native_job(cc) if with_native else None
-        wanted = [*jobs.values(), *([own] if own else [])]
-        files = {job.key: path for job in wanted if (path := _sound(job.key)) is not None}
-        unbuilt = [job for job in wanted if job.key not in files]
-        self.misses = sum(job is not own for job in unbuilt)
+        keys = {kernel: cc.key(kernel.entry, kernel.text) for kernel in kernels}
+        wanted = [*keys.values(), *([own.key] if own else [])]
+        files = {key: path for key in wanted if (path := _sound(key)) is not None}
+        unbuilt = [compiler.kernel_job(cc, kernel) for kernel, key in keys.items() if key not in files]
+        self.misses = len(unbuilt)
+        if own is not None and own.key not in files:
+            unbuilt.append(own)
         if unbuilt:
             files |= _build(cc, unbuilt, early)
-        self.files = {kernel: files[job.key] for kernel, job in jobs.items()}
+        self.files = {kernel: files[key] for kernel, key in keys.items()}
         self.native = self._load_native(own, files[own.key]) if own else None
-
-    def _job(self, kernel: KernelSource) -> Job:
-        return Job(self.cc.key(kernel.entry, kernel.text), kernel.text, self.cc.flags, self.cc.libraries)
 
     def open(self, kernel: KernelSource, library: native.Native) -> int:
         """The entry point. A sound file that does not load was built on another system: it is compiled here."""
         try:
             return library.open(self.files[kernel], kernel.entry, cache.spare_path)
         except OSError:
-            job = self._job(kernel)
+            job = compiler.kernel_job(self.cc, kernel)
             path = _build(self.cc, [job])[job.key]
             self.misses += 1
         try:
@@ -203,7 +202,18 @@ def _build(cc: compiler.Compiler, jobs: Sequence[Job], early: Started | None = N
     other can remove or replace it meanwhile."""
     from graphc.runtime.build import build
 
-    paths = build(cc, jobs, early if early is not None and early.job in jobs and not early.failed() else None)
-    for job, path in zip(jobs, paths, strict=True):
-        STORE.store(job.key, path.read_bytes())
-    return {job.key: path for job, path in zip(jobs, paths, strict=True)}
+    parts = {part: path for job in jobs for part in job.parts if (path := _object(part)) is not None}
+    paths = build(cc, jobs, early if early is not None and early.job in jobs and not early.failed() else None, parts)
+    for job, path in paths.items():
+        cache.Store(job.kind).store(job.key, path.read_bytes())
+    return {job.key: path for job, path in paths.items()}
+
+
+def _object(part: Job) -> Path | None:
+    """A copy of the object in the cache, if that has it."""
+    data = cache.Store(part.kind).load(part.key)
+    if data is None:
+        return None
+    path = cache.spare_path().with_suffix(cache.SUFFIXES[part.kind])
+    path.write_bytes(data)
+    return path

@@ -155,7 +155,7 @@ void run(const {c_type} *restrict x, {c_type} *restrict y, int64_t n)
 """])
     compiler = find_compiler()
     job = Job(f"loop_{name}_{c_type}", text, (*compiler.flags, *flags), compiler.libraries)
-    library = ctypes.CDLL(str(build(compiler, [job])[0]))
+    library = ctypes.CDLL(str(build(compiler, [job])[job]))
     library.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
 
     def run(x: np.ndarray) -> np.ndarray:

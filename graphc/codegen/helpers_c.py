@@ -1,6 +1,9 @@
 """The functions that a C kernel calls, from their templates."""
 from __future__ import annotations
 
+import functools
+import re
+
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import Speller, unsigned
 
@@ -50,6 +53,36 @@ def helper_texts(environment, spell: Speller) -> list[str]:
     if vector_math:
         return [general["vector_math"]().strip(), *texts]
     return list(texts)
+
+
+_NAME = re.compile(r"\b(?:gc|GC)_\w+")
+_APART = re.compile(r"^static __attribute__\(\(noinline\)\) (void \w+\([^)]*\))\n(?={)", re.M)
+
+
+@functools.lru_cache(maxsize=64)
+def apart(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The helpers of a kernel, the first of which is the frame, as they stand in it; and those functions that are not
+    inlined as texts of their own: many kernels have them, so they are worth compiling once. Such a text has what the
+    function needs and nothing else, so that it is the same in all kernels. (What first mentions a name declares it.)
+    """
+    if not any(_APART.search(text) for text in texts):
+        return texts, ()
+    names = [set(_NAME.findall(text)) for text in texts]
+    owner = {name: k for k, found in reversed(list(enumerate(names))) for name in found}
+    declared, parts = list(texts), []
+    for k, text in enumerate(texts):
+        function = _APART.search(text)
+        if function is None:
+            continue
+        needed, waiting = {0}, [k]
+        while waiting:
+            found = {owner[name] for name in names[waiting.pop()]} - needed
+            needed |= found
+            waiting += found
+        own = f'__attribute__((noinline, visibility("hidden"))) {function[1]}'
+        parts.append("\n".join([*(texts[i] for i in sorted(needed - {k})), _APART.sub(f"{own}\n", text), ""]))
+        declared[k] = f"#ifdef GC_APART\n{own};\n#else\n{text}\n#endif"
+    return tuple(declared), tuple(parts)
 
 
 def _words(general: MacroFile, c_type: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, widened
-from graphc.codegen.helpers_c import helper_texts
+from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.spell import NARROW, dialect, unsigned
 from graphc.codegen.spell_c import CSpeller
@@ -56,14 +56,15 @@ TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": wei
 def render(kernel: Kernel, environment, name: str) -> Rendered:
     model = _Model(kernel, name)
     entry = "kernel"
-    text = _text(environment, model, entry)
+    text, parts = _text(environment, model, entry)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
     text = text.replace(" kernel(void", f" {entry}(void")
     s = model.spell
     words = tuple(s.args) + (0,) * len(s.params)
     params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
     extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
-    return Rendered(KernelSource(entry, text), words, params, model.scratch, tuple(s.checks), extents)
+    source = KernelSource(entry, text, parts=parts)
+    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents)
 
 
 def prepare(environment, name: str) -> None:
@@ -73,7 +74,8 @@ def prepare(environment, name: str) -> None:
     dialect(name)
 
 
-def _text(environment, model: _Model, entry: str) -> str:
+def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]:
+    """The text, and the parts of it that many kernels have."""
     prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
     axes = model.axes()
@@ -84,13 +86,14 @@ def _text(environment, model: _Model, entry: str) -> str:
     params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
               for k, (n, d, _) in enumerate(model.spell.params)]
     helpers += [h for h in helper_texts(environment, model.spell) if h not in helpers]
+    helpers, parts = apart((macros(environment, "c/helpers.c.j2")["frame"]().strip(), *helpers))
     values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers,
               "params": params, "axes": axes, "body": body, "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
               "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
               "interleaved": model.interleaved, "streams": model.streams,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
-    return _filled(environment, json.dumps(values))
+    return _filled(environment, json.dumps(values)), parts
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,6 +19,8 @@ class KernelSource(Struct, frozen=True):
     text: str               # source in the backend's language
     reports: bool = False   # whether it says of bad indices in memory of the device, which the host has to read
     members: int = 0        # how many members of a launch its arguments have room for; 0: that is no matter of its text
+    parts: tuple[str, ...] = ()     # texts of functions in it that other kernels have too, each complete: a backend may
+    # compile them once, and the text with GC_APART, by which it only declares them
 
 
 class Slot(Struct, frozen=True):

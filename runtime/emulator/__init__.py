@@ -264,7 +264,7 @@ def _libraries(jobs: Sequence[Job], mode: int = ctypes.RTLD_LOCAL) -> list[ctype
     if unbuilt:
         from graphc.runtime.build import build
 
-        paths = dict(zip([job.key for job in unbuilt], build(find_compiler(), unbuilt), strict=True))
+        paths = {job.key: path for job, path in build(find_compiler(), unbuilt).items()}
         for key, path in paths.items():
             _STORE.store(key, path.read_bytes())
     private_folder()

@@ -19,8 +19,8 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((visibility("hidden"))) float gc_exp_float_least = -104;
-__attribute__((visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
@@ -75,6 +75,10 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_scores(int vectors, const float *restrict lanes, const float *const *k,
+    int64_t count, int64_t depth, float *restrict score);
+#else
 /* score[n][lane] = sum over c of k[n][c] * lanes[c][lane], one chain of fused multiply-adds for each */
 static inline __attribute__((always_inline)) void gc_score_tile(const int vectors, const int rows,
     const float *restrict lanes, const float *const *k, int64_t left, int64_t depth, float *restrict score)
@@ -118,6 +122,11 @@ static __attribute__((noinline)) void gc_scores(int vectors, const float *restri
         for (int64_t n = 0; n < count; n += 4)
             gc_score_tile(3, 4, lanes, k + n, count - n, depth, score + n * 3 * GC_LANES);
 }
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_weights(int vectors, float *restrict score, int64_t count, int64_t unseen,
+    const float *restrict most, float *restrict top, float *restrict total, float *restrict factor);
+#else
 /* score[n][lane] becomes exp(score - most), and total their sum; factor takes what was summed up with `top` to `most`.
    Queries before `unseen` stay as they are. */
 static inline __attribute__((always_inline)) void gc_weights_of(const int64_t group, float *restrict score,
@@ -149,6 +158,11 @@ static __attribute__((noinline)) void gc_weights(int vectors, float *restrict sc
     if (vectors == 1) gc_weights_of(GC_LANES, score, count, unseen, most, top, total, factor);
     else gc_weights_of(3 * GC_LANES, score, count, unseen, most, top, total, factor);
 }
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_weighted(int vectors, const float *restrict weight,
+    const float *const *v_row, int64_t count, int64_t width, const float *restrict factor, float *restrict sums);
+#else
 /* sums[e][lane] = sums[e][lane] * factor[lane] + sum over n of weight[n][lane] * v[n][e], the sum one chain */
 static inline __attribute__((always_inline)) void gc_weighted_tile(const int vectors, const int columns,
     const float *restrict weight, const float *const *v_row, int64_t count, int64_t from,
@@ -195,8 +209,9 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
         for (; e < width; e++) gc_weighted_tile(3, 1, weight, v_row, count, e, factor, sums);
     }
 }
+#endif
 
-int64_t contract_attention_a5492fa9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_595cc9f6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The plain formula, without the recovery of infinities that C has. GCC 12 makes fused multiply-adds of a sum beside a
    difference, -ffp-contract=off or not: those of the products times one, which change no bit. */
-__attribute__((visibility("hidden"))) float gc_cmul_cfloat_one = 1;
+__attribute__((weak, visibility("hidden"))) float gc_cmul_cfloat_one = 1;
 static inline cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 {
     const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y, one = gc_cmul_cfloat_one;
@@ -20,7 +20,7 @@ static inline float gc_cabs_float(cfloat x)
     return (a == __builtin_inff()) | (b == __builtin_inff()) ? __builtin_inff() : size;
 }
 
-int64_t map_abs_170d4991(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_0a65be4d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];

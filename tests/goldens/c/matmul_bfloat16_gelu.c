@@ -34,6 +34,10 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more);
+#else
 static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int more)
 {
@@ -111,6 +115,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
         }
     }
 }
+#endif
 static inline float gc_load_bfloat16(uint16_t h)
 {
     const uint32_t w = (uint32_t)h << 16; float x; __builtin_memcpy(&x, &w, 4); return x;
@@ -226,6 +231,10 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
     }
 #endif
 }
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out);
+#else
 static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
     int64_t count, float *restrict out)
 {
@@ -253,6 +262,7 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
             }
     }
 }
+#endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
@@ -268,7 +278,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
-__attribute__((visibility("hidden"))) float gc_erf_float_most = 1.5f;     /* of |x| - 2.5: erf(4) rounds to 1 */
+__attribute__((weak, visibility("hidden"))) float gc_erf_float_most = 1.5f;     /* of |x| - 2.5: erf(4) rounds to 1 */
 static inline float gc_erf_float(float x)
 {
     const float a = __builtin_fabsf(x), s = a * a;
@@ -295,7 +305,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_dc754fde(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_5dc8eb0f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

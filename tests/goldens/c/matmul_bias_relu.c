@@ -34,6 +34,10 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more);
+#else
 static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int more)
 {
@@ -111,6 +115,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
         }
     }
 }
+#endif
 #if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
 #define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
 #define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -208,6 +213,10 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
     }
 #endif
 }
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out);
+#else
 static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
     int64_t count, float *restrict out)
 {
@@ -235,6 +244,11 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
             }
     }
 }
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_copy_b(const float *restrict in, int64_t in_stride, int64_t some,
+    int64_t count, float *restrict out);
+#else
 static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_t in_stride, int64_t some,
     int64_t count, float *restrict out)
 {
@@ -256,6 +270,7 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
                     }
             }
 }
+#endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
@@ -269,7 +284,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_7fc874e8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_9c411d2b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

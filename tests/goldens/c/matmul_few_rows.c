@@ -34,6 +34,11 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
+    int64_t stride, int start);
+#else
 /* `rows` rows of a, whose factors x has side by side, times `count` rows of b, two vectors of columns at a time */
 static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, const int count,
     const float *restrict x, const float *restrict b, int64_t b_stride, int64_t columns, float *restrict parts,
@@ -104,8 +109,9 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     gc_sweep_rest(step, deep, x, y + whole, b_stride, some - whole, to + whole, stride, first);
             }
 }
+#endif
 
-int64_t contract_dot_255bbd63(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_b6d57f3f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
