@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc.config import settings
 
 SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (2, 1, 3, 4)]
 DTYPES = ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64"]
@@ -263,3 +264,19 @@ def test_moves_on_moves(shape, names):
         if x.size > 3000:
             break
     check(t, x, exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16", "complex64"])
+def test_transpositions_in_blocks(dtype):
+    """Whole squares and what is left over, on one thread and on three; strides that meet in one set of a cache."""
+    x, y = sample((70, 131), dtype), sample((3, 67, 9), "float64")
+    z = sample((67, 9), "float32")
+    for threads in (1, 3):
+        with settings.override(num_threads=threads):
+            t, u = gc.asarray(x), gc.asarray(y)
+            check(t.T + 1, (x.T + 1).astype(dtype), exact=True)
+            check(t[:66, :66] + t[:66, :66].T, x[:66, :66] + x[:66, :66].T, exact=True)
+            check(gc.permute_dims(u, (2, 1, 0)) * 2, y.transpose(2, 1, 0) * 2, exact=True)
+            check(gc.permute_dims(u, (0, 2, 1)) + gc.asarray(z).T, y.transpose(0, 2, 1) + z.T, exact=True)
+            check(gc.flip(t, axis=0).T * 2, x[::-1].T * 2, exact=True)
+            check(gc.concat([t.T, t.T * 2]), np.concatenate([x.T, x.T * 2]), exact=True)

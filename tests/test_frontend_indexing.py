@@ -246,6 +246,15 @@ def test_known_index_array_out_of_range_raises_at_the_call():
         gc.take(gc.zeros(3), 3)
 
 
+def test_many_indices_are_checked_by_the_kernel_that_reads_them():
+    index = np.arange(1 << 15) % 7
+    index[-1] = 7
+    for many in (index, gc.asarray(index)):
+        with pytest.raises(IndexOutOfRange, match="index 7 is out of range for an axis of size 7"):
+            gc.take(gc.arange(7), many).realize()
+        assert (gc.take(gc.arange(7), many - 7).numpy()[:-1] == index[:-1]).all()
+
+
 def test_computed_index_out_of_range_raises_in_realize_with_the_line():
     x = gc.arange(3.0)
     index = gc.arange(4) * 2

@@ -24,6 +24,7 @@ from graphc.ir.node import make
 from graphc.tensor import Tensor, host_view
 
 # ------------------------------------------------------------------------------------------------------ reading a key
+_MANY = 1 << 14     # indices from which a kernel checks them better, on its way
 
 
 class Selection(Struct, frozen=True):
@@ -250,7 +251,7 @@ def _integer(index: int, n: int, axis: int, name: str) -> int:
 def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
     """An index array as an int64 tensor that is known, or will be checked, to lie in 0 .. n-1.
 
-    Indices that exist on the host are checked now; others by CHECK_INDEX when they are computed.
+    Indices that exist on the host are checked now, unless there are many; others by CHECK_INDEX when they are computed.
     """
     if not isinstance(index, Tensor):
         index = record.to_array(index, name)
@@ -258,9 +259,10 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
     kind = index.dtype.kind
     if kind not in "iu":
         raise DTypeError(f"indices must be integers, not {index.dtype}", op=name)
-    known = host_view(index.node) if isinstance(index, Tensor) else index
+    known = None if index.size > _MANY else host_view(index.node) if isinstance(index, Tensor) else index
     if known is not None:
         return _checked_now(known, n, axis, name, index.node.device if isinstance(index, Tensor) else None)
+    index = record.as_tensor(index)
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
         index = cast(index, dtypes.int64)
     node = index.node

@@ -5,8 +5,7 @@ from msgspec import Struct
 
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
-from graphc.ir.index import Axis
-from graphc.ir.kernel import INDEX, LOAD, VALUE, Let, Loop, data_exprs, load
+from graphc.ir.kernel import INDEX, LOAD, VALUE, Let, Loop, Store, data_exprs, load
 from graphc.ir.node import Node
 from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 
@@ -49,7 +48,7 @@ def copied_from(x: Loop, dtype: DType) -> Copied | None:
                 found.tests.append(test)
         elif test.op is AND:
             stack += test.srcs
-        elif test.op not in (LE, LT) or not all(s.op is INDEX and _is_linear(s.attrs[0]) for s in test.srcs):
+        elif test.op not in (LE, LT) or not all(s.op is INDEX and ix.is_linear(s.attrs[0]) for s in test.srcs):
             return None
         else:
             least, most = (s.attrs[0] for s in test.srcs)       # low <= i, or i < high
@@ -61,5 +60,12 @@ def copied_from(x: Loop, dtype: DType) -> Copied | None:
     return found
 
 
-def _is_linear(index: ix.Index) -> bool:
-    return all(type(atom) is Axis for atom, _ in index.terms)
+def turned_from(x: Loop) -> tuple[Store, Loop] | None:
+    """Of a loop over columns: the store and the loop around it, over rows, if that gathers into a local array what is
+    contiguous along the rows in memory, and along the columns in the array."""
+    inner = x.body[0]
+    if len(x.body) != 1 or type(inner) is not Loop or len(inner.body) != 1 or type(inner.body[0]) is not Store:
+        return None
+    s = inner.body[0]
+    turned = s.local is not None and s.value.op is LOAD and s.value.attrs[1].coefficient(inner.axis) == 1
+    return (s, inner) if turned and s.index.coefficient(x.axis) == 1 else None

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
+from graphc.codegen.copied_c import turned_from
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, widened
 from graphc.codegen.helpers_c import apart, helper_texts
@@ -136,13 +137,13 @@ class _Model:
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel)
 
     def axes(self) -> list[dict]:
-        """The parallel coordinates of iteration `at`, the last axis first."""
+        """The parallel coordinates, the last axis first, and what they are for the iteration `at`."""
         out, rest = [], "at"
         for k, axis in enumerate(reversed(self.kernel.parallel)):
             first, last = k == len(self.kernel.parallel) - 1, k == 0
             extent = self.spell.extent(axis)
             name = self.tile["start"] if self.tile and last else axis.name
-            out.append({"start": name, "value": rest if first else f"{rest} % {extent}"})
+            out.append({"name": name, "extent": extent, "first": rest if first else f"{rest} % {extent}"})
             rest = f"{rest} / {extent}"
         return out
 
@@ -209,10 +210,26 @@ class _Model:
                 start = f"MAX({start}, {self.spell.index(s.start)})"
             if s.limit is not None and s.limit.const != s.axis.extent:
                 stop = f"MIN({stop}, {self.spell.index(s.limit)})"
+            if turned := turned_from(s):
+                return self.turned(s, *turned)
             if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
         return self.counted(s, "0", self.stop(s), enclosing)
+
+    def turned(self, columns: Loop, s: Store, rows: Loop) -> dict:
+        """Squares of memory, turned into rows of a local array."""
+        number, index = s.value.attrs
+        t = {4: "float", 8: "double"}[s.value.dtype.itemsize]       # bits that are only moved
+        for name in ("vectors", "square", "turn", "anyturn"):
+            self.spell.helpers[f"gc_tiles_{name}_{t}"] = None
+        stride, start, stop = index.coefficient(columns.axis), self.tile["start"], self.tile["stop"]
+        first = ix.add(index, ix.mul(ix.of(rows.axis), -1))
+        first = ix.add(ix.add(first, ix.mul(ix.of(columns.axis), -stride)), ix.mul(ix.of(Axis(start, stride)), stride))
+        place = f"{self.kernel.buffers[number].name}[{self.spell.index(first, number)}]"
+        return {"kind": "turned", "type": t, "place": place, "stride": self.spell.arg(stride),
+                "columns": f"{stop} - {start}", "rows": self.stop(rows), "name": s.local,
+                "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
     def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if (runs := in_runs(self, s, start, stop)) is not None:

@@ -155,18 +155,6 @@ def _split(a: Index, n: int) -> tuple[Index, Index]:
     return _build(quotient, a.const // n), _build(rest, a.const % n)
 
 
-def _within(a: Index, n: int) -> tuple[Index, Index, int]:
-    """a = g * large + small with 0 <= small < g, where g divides n; 1 if there is no such g."""
-    g = gcd(n, *(k for _, k in a.terms if abs(k) != 1))
-    if g > 1:
-        small = Index(tuple((atom, k) for atom, k in a.terms if abs(k) == 1), a.const % g)
-        low, high = small.bounds
-        if small.terms and low >= 0 and high < g:
-            terms = tuple((atom, k // g) for atom, k in a.terms if abs(k) != 1)
-            return Index(terms, a.const // g), small, g
-    return a, ZERO, 1
-
-
 def floordiv(a: Index, n: int) -> Index:
     if n == 1:
         return a
@@ -180,9 +168,6 @@ def floordiv(a: Index, n: int) -> Index:
         n //= g
         if n == 1:
             return add(quotient, rest)
-    large, small, g = _within(rest, n)
-    if g > 1:
-        return add(quotient, floordiv(large, n // g))
     if len(rest.terms) == 1 and rest.const == 0 and rest.terms[0][1] == 1 and type(rest.terms[0][0]) is FloorDiv:
         inner = rest.terms[0][0]
         return add(quotient, of(FloorDiv(inner.numerator, inner.denominator * n)))
@@ -200,8 +185,7 @@ def mod(a: Index, n: int) -> Index:
     if g > 1 and rest.const % g == 0:
         rest = Index(tuple((atom, k // g) for atom, k in rest.terms), rest.const // g)
         return mul(of(Mod(rest, n // g)), g)
-    large, small, g = _within(rest, n)
-    return add(mul(mod(large, n // g), g), small) if g > 1 else of(Mod(rest, n))
+    return of(Mod(rest, n))
 
 
 def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -310,6 +294,11 @@ def axes_of(index: Index) -> set[Axis]:
         elif type(atom) in (FloorDiv, Mod):
             found |= axes_of(atom.numerator)
     return found
+
+
+def is_linear(index: Index) -> bool:
+    """Whether it is a sum of multiples of axes."""
+    return all(type(atom) is Axis for atom, _ in index.terms)
 
 
 def refinements(index: Index) -> list[tuple[Axis, int]]:

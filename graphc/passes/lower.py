@@ -26,13 +26,14 @@ from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
-from graphc.passes.scratch import keep_columns, keep_rows, strided_reads
+from graphc.passes.scratch import below, contiguous_across, keep_columns, keep_rows, keep_turned, strided_reads
 from graphc.passes.tunable import Choices, Choose, defaults
 from graphc.passes.weigh import Weighted
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time, if each costs no more
 CHEAP = 24                  # than so many additions
 COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
+TURNED = 64                 # columns of a block of rows: the lines that they lie in should stay there too
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
@@ -103,20 +104,21 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         if not wanted:
             break
         factors.update(wanted)
+    rows = None if schedule.target.group else lowering.rows_of_blocks()
     if lowering.is_narrow():
         lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
         lowering.build()
-    elif not schedule.target.group and lowering.gathers_columns():
-        lowering = _Lowering(group, schedule, factors, choices, blocked=True)
+    elif rows is not None:
+        lowering = _Lowering(group, schedule, factors, choices, rows=rows)
         lowering.build()
     return lowering.finish()
 
 
 class _Lowering:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, blocked: bool = False,
+    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, rows: Axis | None = None,
                  written_out: tuple[Axis, ...] = ()):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
-        self.block: Loop | None = None          # blocked: the loop over the rows of a block
+        self.block: Loop | None = None          # over the rows of a block, where there are such
         finished = group.anchors if group.kind in ("row", "column") else ()
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
@@ -124,8 +126,8 @@ class _Lowering:
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
                              or (n in schedule.stored and n not in own and n.op not in (CONST, PARAM)), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
-        if blocked:
-            i = self._into_blocks()
+        if rows is not None:
+            i = self._into_blocks(rows)
         self.places = self._write_out(written_out) if written_out else [i]  # of each element of these axes
         self.position = ix.unflatten(self.places[0], group.parallel)
         self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
@@ -140,7 +142,7 @@ class _Lowering:
     def _width(self) -> int | None:
         """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
         if self.block is not None:
-            return GATHERED
+            return GATHERED if self.block.axis.extent < BLOCK else TURNED
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
         return self.choices.get("columns", COLUMNS) if self.group.kind in ("column", "scan") else None
@@ -156,13 +158,16 @@ class _Lowering:
             total = ix.add(total, ix.mul(ix.of(axis), step))
         return axes, total
 
-    def gathers_columns(self) -> bool:
-        """Whether a map reads with a stride along its last axis what does not depend on the axis before it: then it is
-        better to gather a tile of columns once, into scratch, and to use it for many rows."""
-        if self.group.kind != "map" or len(self.axes) < 2 or self.axes[-2].extent < BLOCK // 4:
-            return False
-        row, column = self.axes[-2:]
-        return bool(strided_reads(self.stages, column, row))
+    def rows_of_blocks(self) -> Axis | None:
+        """Of a map that reads with a stride along its last axis, the rows of which a block is better computed before
+        the next columns: the axis before it where that changes nothing in what is read, which is gathered once, into
+        scratch; or the axis along which memory is contiguous, as in a transposition."""
+        if self.group.kind != "map" or len(self.axes) < 2:
+            return None
+        *rows, column = self.axes
+        if rows[-1].extent >= BLOCK // 4 and strided_reads(self.stages, column, rows[-1]):
+            return rows[-1]
+        return contiguous_across(self.stages, column, rows) if column.extent > NARROW else None
 
     def is_narrow(self) -> bool:
         """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
@@ -205,17 +210,15 @@ class _Lowering:
         self.axes = tuple(a for a in self.axes if a not in axes)
         return places
 
-    def _into_blocks(self) -> Index:
-        """Split the last axis but one into blocks of rows; the loop over a block's rows lies inside the kernel."""
-        *outer, row, column = self.axes
+    def _into_blocks(self, row: Axis) -> Index:
+        """Split an axis into blocks of rows; the loop over a block's rows lies inside the kernel."""
         blocks, within = Axis(f"{row.name}b", -(-row.extent // BLOCK)), Axis(f"{row.name}r", min(BLOCK, row.extent))
         self.block = Loop(within, "serial", (), ix.shift(ix.mul(ix.of(blocks), -BLOCK), row.extent))
-        self.axes = (*outer, blocks, column)
         total = ix.ZERO
-        for axis, step in zip((*outer, row, column), ix.strides(tuple(a.extent for a in (*outer, row, column))),
-                              strict=True):
-            at = ix.add(ix.mul(ix.of(blocks), BLOCK), ix.of(within)) if axis is row else ix.of(axis)
+        for axis, step in zip(self.axes, ix.strides(tuple(a.extent for a in self.axes)), strict=True):
+            at = ix.add(ix.mul(ix.of(blocks), BLOCK), ix.of(within)) if axis == row else ix.of(axis)
             total = ix.add(total, ix.mul(at, step))
+        self.axes = tuple(blocks if axis == row else axis for axis in self.axes)
         return total
 
     def refinements(self) -> dict[tuple[str, int], tuple[int, ...]]:
@@ -471,7 +474,7 @@ class _Lowering:
         if self.width == self.choices.get("columns", COLUMNS):      # no result depends on the tile: one for each thread
             return max(64, min(self.width, -(-total // settings.num_threads)))
         if self.tiled:
-            return self.width
+            return self.width if self.block is None else GATHERED
         work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
         return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
 
@@ -517,11 +520,13 @@ class _Lowering:
         chunk = max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
         return -(-chunk // self.axes[-1].extent) * self.axes[-1].extent if whole_rows else chunk
 
-    def _lanes(self, nodes: tuple[Node, ...]) -> int:
+    def _lanes(self) -> int:
         """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector."""
         if self.group.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
             return 0
-        row, lanes = self.axes[-1].extent, VECTOR // max(n.dtype.itemsize for n in nodes)
+        along = [expr.dtype for expr in below([s.value for stage in self.stages for s in stage.body])
+                 if expr.op is LOAD and self.axes[-1] in ix.axes_of(expr.attrs[1])]
+        row, lanes = self.axes[-1].extent, VECTOR // max(d.itemsize for d in (*along, *(n.dtype for n in self.written)))
         lanes = lanes if row >= lanes else lanes // 2
         few = 1 < lanes <= row <= FEW_VECTORS * lanes
         return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
@@ -537,6 +542,7 @@ class _Lowering:
         body: list = []
         if self.block is not None:
             body += keep_columns(stages, self.axes[-1], self.block.axis, GATHERED)
+            body += keep_turned(stages, self.axes[-1], self.block, BLOCK, TURNED) if self.width == TURNED else []
         elif not self.tiled:
             keep_rows(stages, self.schedule.target.scratch // self._rows())
         for stage in stages:
@@ -545,7 +551,7 @@ class _Lowering:
         renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
         parallel = self.axes if self.tiled else tuple(a for a in self.axes if a.extent != 1)
         nodes = tuple(inputs + outputs)
-        lanes = self._lanes(nodes)
+        lanes = self._lanes()
         kernel = Kernel(
             name=_name(self.group),
             buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]

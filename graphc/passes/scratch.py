@@ -15,6 +15,7 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, data_exprs, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 
+TURNABLE = (4, 8)           # bytes of an element of which squares are turned in registers
 EXPENSIVE = 6               # cost of an operation from which on a load is cheaper
 
 
@@ -44,7 +45,7 @@ def _roots(stage) -> list[Node]:
     return found
 
 
-def _below(roots: list[Node]) -> dict[Node, None]:
+def below(roots: list[Node]) -> dict[Node, None]:
     """All expressions under these, in an order that depends on the structure alone: names are given in it."""
     seen: dict[Node, None] = {}
     stack = list(roots)
@@ -58,7 +59,7 @@ def _below(roots: list[Node]) -> dict[Node, None]:
 
 def _expensive_shared(first: list[Node], second: list[Node], axes: set[Axis]) -> list[Node]:
     """The largest expressions below both that hold an expensive operation on the row."""
-    common = _below(first)
+    common = below(first)
     cost: dict[Node, tuple[bool, bool]] = {}    # expression -> (depends on the row, is expensive there)
 
     def facts(expr: Node) -> tuple[bool, bool]:
@@ -137,11 +138,45 @@ def strided_reads(stages: list, column: Axis, row: Axis) -> list[Node]:
     found: dict[Node, None] = {}
     for stage in stages:
         for root in _roots(stage):
-            for expr in _below([root]):
+            for expr in below([root]):
                 if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
                         and row not in ix.axes_of(expr.attrs[1]):
                     found[expr] = None
     return list(found)
+
+
+def contiguous_across(stages: list, column: Axis, rows: list[Axis]) -> Axis | None:
+    """The axis along which neighbours in memory are read that are apart along a column."""
+    for stage in stages:
+        for expr in below(_roots(stage)):
+            if expr.op is LOAD and is_strided(expr.attrs[1], column):
+                for row in rows:
+                    if expr.attrs[1].coefficient(row) == 1:
+                        return row
+    return None
+
+
+def keep_turned(stages: list, column: Axis, block: Loop, rows: int, tile: int) -> list:
+    """Gather what is contiguous along the rows of a block, and strided along its columns, into local arrays whose rows
+    are contiguous: squares of it are turned in registers. Returns the statements."""
+    row, found = block.axis, {}
+    for stage in stages:
+        for expr in below(_roots(stage)):
+            if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
+                    and expr.attrs[1].coefficient(row) == 1 and ix.is_linear(expr.attrs[1]) \
+                    and expr.dtype.itemsize in TURNABLE and expr.dtype.kind != "c":
+                found.setdefault(expr, f"turned{len(found)}")
+    size = next((expr.dtype.itemsize for expr in found), 0)
+    statements: list = []
+    at = ix.add(ix.mul(ix.of(row), tile), ix.of(column))
+    for expr, name in found.items():
+        if expr.dtype.itemsize == size:
+            kept = make(LOCAL, expr.dtype, (), (), (name, at))
+            for stage in stages:
+                stage.body[:] = [_substitute(s, expr, kept) for s in stage.body]
+            gather = replace(block, kind="vector", body=(Store(0, at, expr, local=name),))
+            statements += [Local(name, expr.dtype, rows * tile), Loop(column, "serial", (gather,))]
+    return statements
 
 
 def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:
@@ -152,5 +187,7 @@ def keep_columns(stages: list, column: Axis, row: Axis, tile: int) -> list:
         kept = make(LOCAL, expr.dtype, (), (), (name, at))
         for stage in stages:
             stage.body[:] = [_substitute(s, expr, kept) for s in stage.body]
+    if not found:
+        return []
     gather = tuple(Store(0, at, expr, local=name) for expr, name in found.items())
     return [*(Local(name, expr.dtype, tile) for expr, name in found.items()), Loop(column, "vector", gather)]

@@ -7,7 +7,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t map_add_sub_fbe97c8b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_sub_01058954(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -25,8 +25,9 @@ int64_t map_add_sub_fbe97c8b(void *const *buf, const int64_t *arg, int64_t begin
     const float p4 = gc_bits_float((uint32_t)arg[6]);
     const float p5 = gc_bits_float((uint32_t)arg[7]);
     const int64_t stop = MIN(end * a1, a0);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         #pragma GCC ivdep
@@ -40,6 +41,7 @@ int64_t map_add_sub_fbe97c8b(void *const *buf, const int64_t *arg, int64_t begin
 
         }
 
+        i_start += width;
     }
     return 0;
 }

@@ -20,7 +20,7 @@ static inline float gc_max_float(float a, float b)
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_max_min_cast_8d88f2b4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_07e95cb5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -32,8 +32,9 @@ int64_t row_max_min_cast_8d88f2b4(void *const *buf, const int64_t *arg, int64_t 
     const int64_t a5 = arg[5];
     const int32_t p0 = (int32_t)arg[6];
     const int64_t stop = MIN(end * a5, a0);
-    for (int64_t at = begin * a5; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a5;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float max0 = -__builtin_inff();
         {
             const int64_t length = a1;
@@ -87,6 +88,7 @@ int64_t row_max_min_cast_8d88f2b4(void *const *buf, const int64_t *arg, int64_t 
         }
         y0[i] = (int64_t)min1;
 
+        i += 1;
     }
     return 0;
 }

@@ -211,7 +211,7 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
 }
 #endif
 
-int64_t contract_attention_595cc9f6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_7d297924(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -238,9 +238,10 @@ int64_t contract_attention_595cc9f6(void *const *buf, const int64_t *arg, int64_
     const float p0 = gc_bits_float((uint32_t)arg[18]);
     const float p1 = gc_bits_float((uint32_t)arg[19]);
     const int64_t stop = MIN(end * 1, a1 * a0);
-    for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % a0;
-        const int64_t b = at / a0;
+    int64_t at = begin * 1;
+    int64_t mb = at % a0;
+    int64_t b = at / a0;
+    for (; at < stop; at++) {
         /* attention0[m, e] = sum over n of softmax(score)[m, n] * v[n, e] */
         {
             const int64_t m_first = mb * a6, m_last = MIN(mb * a6 + a6, a5);
@@ -352,6 +353,9 @@ int64_t contract_attention_595cc9f6(void *const *buf, const int64_t *arg, int64_
             }
         }
 
+        mb += 1;
+        if (mb == a0)
+            mb = 0, b++;
     }
     return 0;
 }

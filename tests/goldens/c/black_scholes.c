@@ -126,7 +126,7 @@ static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const f
         y[l] = gc_erf_float(x[l]);
 }
 
-int64_t map_sub_f59dad2e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_0303ec49(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -149,8 +149,9 @@ int64_t map_sub_f59dad2e(void *const *buf, const int64_t *arg, int64_t begin, in
     const float p12 = gc_bits_float((uint32_t)arg[14]);
     const float p13 = gc_bits_float((uint32_t)arg[15]);
     const int64_t stop = MIN(end * a1, a0);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         {
@@ -233,6 +234,7 @@ int64_t map_sub_f59dad2e(void *const *buf, const int64_t *arg, int64_t begin, in
             }
         }
 
+        i_start += width;
     }
     return 0;
 }

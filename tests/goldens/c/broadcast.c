@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_add_232a11a9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_455c349d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -19,10 +19,11 @@ int64_t map_add_232a11a9(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
     const int64_t stop = MIN(end * a6, a1 * a2 * a0);
-    for (int64_t at = begin * a6, width; at < stop; at += width) {
-        const int64_t i2_start = at % a0;
-        const int64_t i1 = at / a0 % a2;
-        const int64_t i0 = at / a0 / a2;
+    int64_t at = begin * a6;
+    int64_t i2_start = at % a0;
+    int64_t i1 = at / a0 % a2;
+    int64_t i0 = at / a0 / a2;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i2_start);
         const int64_t i2_stop = i2_start + width;
         const float t0 = x1[i1];
@@ -36,6 +37,11 @@ int64_t map_add_232a11a9(void *const *buf, const int64_t *arg, int64_t begin, in
             }
         }
 
+        i2_start += width;
+        if (i2_start == a0)
+            i2_start = 0, i1++;
+        if (i1 == a2)
+            i1 = 0, i0++;
     }
     return 0;
 }

@@ -40,7 +40,7 @@ static inline float gc_tanh_float(float x)
     return __builtin_copysignf(above / (above + 2), x);
 }
 
-int64_t map_sub_dda3b853(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_6ccd510e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -49,8 +49,9 @@ int64_t map_sub_dda3b853(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a1 = arg[1];
     const float p0 = gc_bits_float((uint32_t)arg[2]);
     const int64_t stop = MIN(end * a1, a0);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
@@ -58,6 +59,7 @@ int64_t map_sub_dda3b853(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i_start += width;
     }
     return 0;
 }

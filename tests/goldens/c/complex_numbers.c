@@ -20,7 +20,7 @@ static inline float gc_cabs_float(cfloat x)
     return (a == __builtin_inff()) | (b == __builtin_inff()) ? __builtin_inff() : size;
 }
 
-int64_t map_abs_0a65be4d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_7b08e2b6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];
@@ -28,8 +28,9 @@ int64_t map_abs_0a65be4d(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a0 = arg[0];
     const int64_t a1 = arg[1];
     const int64_t stop = MIN(end * a1, a0);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
@@ -37,6 +38,7 @@ int64_t map_abs_0a65be4d(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i_start += width;
     }
     return 0;
 }

@@ -42,7 +42,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t map_pad_a927f5f1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_pad_8a76abcd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -58,8 +58,9 @@ int64_t map_pad_a927f5f1(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a8 = arg[8];
     const int64_t a9 = arg[9];
     const int64_t stop = MIN(end * a9, a0);
-    for (int64_t at = begin * a9, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a9;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < MIN(i_stop, a1); i++) {
@@ -79,6 +80,7 @@ int64_t map_pad_a927f5f1(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i_start += width;
     }
     return 0;
 }

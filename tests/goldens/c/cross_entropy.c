@@ -109,7 +109,7 @@ float logf(float);
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_max_sum_518f8300(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_a2947a25(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -125,8 +125,9 @@ int64_t row_max_sum_518f8300(void *const *buf, const int64_t *arg, int64_t begin
     const int64_t a8 = arg[8];
     uint64_t bad = 0;    /* one bit for each bounds check */
     const int64_t stop = MIN(end * a8, a0);
-    for (int64_t at = begin * a8; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a8;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float max0 = -__builtin_inff();
         {
             const int64_t length = a1;
@@ -264,6 +265,7 @@ int64_t row_max_sum_518f8300(void *const *buf, const int64_t *arg, int64_t begin
         }
         y0[i] = sum2;
 
+        i += 1;
     }
     return bad ? 1 + __builtin_ctzll(bad) : 0;
 }

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_e5e7b99b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_9ffecc15(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -20,11 +20,12 @@ int64_t map_sum_e5e7b99b(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a7 = arg[7];
     const int64_t a8 = arg[8];
     const int64_t stop = MIN(end * a8, a1 * a0);
-    for (int64_t at = begin * a8, width; at < stop; at += width) {
-        const int64_t i1_start = at % a0;
-        const int64_t i0b = at / a0;
+    int64_t at = begin * a8;
+    int64_t i1_start = at % a0;
+    int64_t i0b = at / a0;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i1_start);
-        width = MIN(width, 256);
+        width = MIN(width, 64);
         const int64_t i1_stop = i1_start + width;
         float *restrict column0 = (float *)((char *)scratch + 0);
         float *restrict column1 = (float *)((char *)scratch + 1024);
@@ -103,6 +104,9 @@ int64_t map_sum_e5e7b99b(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i1_start += width;
+        if (i1_start == a0)
+            i1_start = 0, i0b++;
     }
     return 0;
 }

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_mul_5b20db9f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_mul_c4856867(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int64_t *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -16,9 +16,10 @@ int64_t map_mul_5b20db9f(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t stop = MIN(end * a4, a1 * a0);
-    for (int64_t at = begin * a4, width; at < stop; at += width) {
-        const int64_t i1_start = at % a0;
-        const int64_t i0 = at / a0;
+    int64_t at = begin * a4;
+    int64_t i1_start = at % a0;
+    int64_t i0 = at / a0;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i1_start);
         const int64_t i1_stop = i1_start + width;
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
@@ -26,6 +27,9 @@ int64_t map_mul_5b20db9f(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i1_start += width;
+        if (i1_start == a0)
+            i1_start = 0, i0++;
     }
     return 0;
 }

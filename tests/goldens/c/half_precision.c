@@ -81,7 +81,7 @@ static inline void gc_narrow_float16(uint16_t *restrict to, const float *restric
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_sum_8dec95dd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_5a320b23(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -91,8 +91,9 @@ int64_t row_sum_8dec95dd(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a2 = arg[2];
     const int64_t a3 = arg[3];
     const int64_t stop = MIN(end * a3, a0);
-    for (int64_t at = begin * a3; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a3;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float sum0 = -0.0f;
         {
             const int64_t length = a1;
@@ -150,6 +151,7 @@ int64_t row_sum_8dec95dd(void *const *buf, const int64_t *arg, int64_t begin, in
         }
         y0[i] = gc_store_float16(sum0);
 
+        i += 1;
     }
     return 0;
 }

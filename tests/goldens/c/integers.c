@@ -15,7 +15,7 @@ static inline int16_t gc_remainder_int16_t(int16_t a, int16_t b)
     return b == 0 ? 0 : (int16_t)(1u * (uint16_t)a - 1u * (uint16_t)q * (uint16_t)b);
 }
 
-int64_t map_remainder_f7a6ce66(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_remainder_0850b7e8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int16_t *restrict x0 = buf[0];
     const int16_t *restrict x1 = buf[1];
@@ -24,8 +24,9 @@ int64_t map_remainder_f7a6ce66(void *const *buf, const int64_t *arg, int64_t beg
     const int64_t a1 = arg[1];
     const int16_t p0 = (int16_t)arg[2];
     const int64_t stop = MIN(end * a1, a0);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
@@ -33,6 +34,7 @@ int64_t map_remainder_f7a6ce66(void *const *buf, const int64_t *arg, int64_t beg
 
         }
 
+        i_start += width;
     }
     return 0;
 }

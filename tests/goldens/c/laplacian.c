@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t map_sub_fe0a28a0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_7da2a959(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -19,9 +19,10 @@ int64_t map_sub_fe0a28a0(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a6 = arg[6];
     const float p0 = gc_bits_float((uint32_t)arg[7]);
     const int64_t stop = MIN(end * a6, a1 * a0);
-    for (int64_t at = begin * a6, width; at < stop; at += width) {
-        const int64_t i1_start = at % a0;
-        const int64_t i0 = at / a0;
+    int64_t at = begin * a6;
+    int64_t i1_start = at % a0;
+    int64_t i0 = at / a0;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i1_start);
         const int64_t i1_stop = i1_start + width;
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
@@ -29,6 +30,9 @@ int64_t map_sub_fe0a28a0(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i1_start += width;
+        if (i1_start == a0)
+            i1_start = 0, i0++;
     }
     return 0;
 }

@@ -10,7 +10,7 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_sum_m2_mul_d7f655f4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_33bb5069(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -26,8 +26,9 @@ int64_t row_sum_m2_mul_d7f655f4(void *const *buf, const int64_t *arg, int64_t be
     const float p1 = gc_bits_float((uint32_t)arg[8]);
     const float p2 = gc_bits_float((uint32_t)arg[9]);
     const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a6;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float sum0 = -0.0f;
         float m21 = -0.0f, m21_mean = 0;
         {
@@ -132,6 +133,7 @@ int64_t row_sum_m2_mul_d7f655f4(void *const *buf, const int64_t *arg, int64_t be
 
         }
 
+        i += 1;
     }
     return 0;
 }

@@ -305,7 +305,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_5dc8eb0f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_50378499(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -333,9 +333,10 @@ int64_t contract_dot_cast_5dc8eb0f(void *const *buf, const int64_t *arg, int64_t
     const float p0 = gc_bits_float((uint32_t)arg[19]);
     const float p1 = gc_bits_float((uint32_t)arg[20]);
     const int64_t stop = MIN(end * 1, a1 * a0);
-    for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % a0;
-        const int64_t nb = at / a0;
+    int64_t at = begin * 1;
+    int64_t mb = at % a0;
+    int64_t nb = at / a0;
+    for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b */
         {
             const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
@@ -429,6 +430,9 @@ int64_t contract_dot_cast_5dc8eb0f(void *const *buf, const int64_t *arg, int64_t
             }
         }
 
+        mb += 1;
+        if (mb == a0)
+            mb = 0, nb++;
     }
     return 0;
 }

@@ -284,7 +284,7 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 
-int64_t contract_dot_maximum_9c411d2b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_maximum_0d13bb58(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -309,9 +309,10 @@ int64_t contract_dot_maximum_9c411d2b(void *const *buf, const int64_t *arg, int6
     const int64_t a16 = arg[16];
     const int64_t a17 = arg[17];
     const int64_t stop = MIN(end * 1, a1 * a0);
-    for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % a0;
-        const int64_t nb = at / a0;
+    int64_t at = begin * 1;
+    int64_t mb = at % a0;
+    int64_t nb = at / a0;
+    for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b */
         {
             const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
@@ -361,6 +362,9 @@ int64_t contract_dot_maximum_9c411d2b(void *const *buf, const int64_t *arg, int6
             }
         }
 
+        mb += 1;
+        if (mb == a0)
+            mb = 0, nb++;
     }
     return 0;
 }

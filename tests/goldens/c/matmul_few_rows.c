@@ -111,7 +111,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_b6d57f3f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_3bceadbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -133,9 +133,10 @@ int64_t contract_dot_b6d57f3f(void *const *buf, const int64_t *arg, int64_t begi
     const int64_t a14 = arg[14];
     const int64_t a15 = arg[15];
     const int64_t stop = MIN(end * 1, a1 * a0);
-    for (int64_t at = begin * 1; at < stop; at++) {
-        const int64_t mb = at % a0;
-        const int64_t nb = at / a0;
+    int64_t at = begin * 1;
+    int64_t mb = at % a0;
+    int64_t nb = at / a0;
+    for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b, for few m */
         {
             const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
@@ -184,6 +185,9 @@ int64_t contract_dot_b6d57f3f(void *const *buf, const int64_t *arg, int64_t begi
 
         }
 
+        mb += 1;
+        if (mb == a0)
+            mb = 0, nb++;
     }
     return 0;
 }

@@ -20,7 +20,7 @@ static inline float gc_min_float(float a, float b)
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_min_cast_cacd8d74(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_d3eee353(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -30,8 +30,9 @@ int64_t row_min_cast_cacd8d74(void *const *buf, const int64_t *arg, int64_t begi
     const int64_t a2 = arg[2];
     const int32_t p0 = (int32_t)arg[3];
     const int64_t stop = MIN(end * a2, a0);
-    for (int64_t at = begin * a2; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a2;
+    int64_t i = at;
+    for (; at < stop; at++) {
         const float t0 = x0[i * 16];
         const float t2 = x0[i * 16 + 8];
         const float t4 = x0[i * 16 + 4];
@@ -164,6 +165,7 @@ int64_t row_min_cast_cacd8d74(void *const *buf, const int64_t *arg, int64_t begi
         }
         y0[i] = (int64_t)min1;
 
+        i += 1;
     }
     return 0;
 }

@@ -8,7 +8,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_sum_51817cec(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_afdc4bad(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -19,8 +19,9 @@ int64_t row_sum_51817cec(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
     const int64_t stop = MIN(end * a5, a0);
-    for (int64_t at = begin * a5; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a5;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float sum0 = -0.0f;
         {
             const int64_t length = MIN(a1, i * a2 + a3);
@@ -74,6 +75,7 @@ int64_t row_sum_51817cec(void *const *buf, const int64_t *arg, int64_t begin, in
         }
         y0[i] = sum0;
 
+        i += 1;
     }
     return 0;
 }
@@ -86,7 +88,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 
-int64_t map_sqrt_06425bb5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sqrt_6c693266(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -126,8 +128,9 @@ int64_t map_sqrt_06425bb5(void *const *buf, const int64_t *arg, int64_t begin, i
     }
 
     const int64_t stop = MIN(end * a1, 1);
-    for (int64_t at = begin * a1, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a1;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, 1 - i_start);
         const int64_t i_stop = i_start + width;
         const float t0 = gc_sqrt_float(sum_all0);
@@ -136,6 +139,7 @@ int64_t map_sqrt_06425bb5(void *const *buf, const int64_t *arg, int64_t begin, i
 
         }
 
+        i_start += width;
     }
     return 0;
 }

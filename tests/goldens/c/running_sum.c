@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t scan_cumsum_2a1cdbda(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t scan_cumsum_105f2a02(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -15,8 +15,9 @@ int64_t scan_cumsum_2a1cdbda(void *const *buf, const int64_t *arg, int64_t begin
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t stop = MIN(end * a4, a0);
-    for (int64_t at = begin * a4, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a4;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         width = MIN(width, 1024);
         const int64_t i_stop = i_start + width;
@@ -31,6 +32,7 @@ int64_t scan_cumsum_2a1cdbda(void *const *buf, const int64_t *arg, int64_t begin
 
         }
 
+        i_start += width;
     }
     return 0;
 }

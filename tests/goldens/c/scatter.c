@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t scatter_51e51509(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t scatter_f7da3367(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int64_t *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -16,8 +16,9 @@ int64_t scatter_51e51509(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t stop = MIN(end * a4, a0);
-    for (int64_t at = begin * a4, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a4;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t j = 0; j < a1; j++) {
@@ -29,6 +30,7 @@ int64_t scatter_51e51509(void *const *buf, const int64_t *arg, int64_t begin, in
 
         }
 
+        i_start += width;
     }
     return 0;
 }

@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
 #define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
 #define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
 
-int64_t row_max_sum_div_8c161bd4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_ea1964b1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -64,8 +64,9 @@ int64_t row_max_sum_div_8c161bd4(void *const *buf, const int64_t *arg, int64_t b
     const int64_t a5 = arg[5];
     const int64_t a6 = arg[6];
     const int64_t stop = MIN(end * a6, a0);
-    for (int64_t at = begin * a6; at < stop; at++) {
-        const int64_t i = at;
+    int64_t at = begin * a6;
+    int64_t i = at;
+    for (; at < stop; at++) {
         float max0 = -__builtin_inff();
         {
             const int64_t length = a1;
@@ -154,6 +155,7 @@ int64_t row_max_sum_div_8c161bd4(void *const *buf, const int64_t *arg, int64_t b
 
         }
 
+        i += 1;
     }
     return 0;
 }

@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_904adbd7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_dac1e144(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -59,8 +59,9 @@ int64_t column_max_sum_div_904adbd7(void *const *buf, const int64_t *arg, int64_
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t stop = MIN(end * a4, a0);
-    for (int64_t at = begin * a4, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a4;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         width = MIN(width, 1024);
         const int64_t i_stop = i_start + width;
@@ -167,6 +168,7 @@ int64_t column_max_sum_div_904adbd7(void *const *buf, const int64_t *arg, int64_
 
         }
 
+        i_start += width;
     }
     return 0;
 }

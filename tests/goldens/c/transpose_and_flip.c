@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_add_a041e6ad(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_2fcab112(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -15,17 +15,26 @@ int64_t map_add_a041e6ad(void *const *buf, const int64_t *arg, int64_t begin, in
     const int64_t a3 = arg[3];
     const int64_t a4 = arg[4];
     const int64_t a5 = arg[5];
-    const int64_t stop = MIN(end * a5, a1 * a0);
-    for (int64_t at = begin * a5, width; at < stop; at += width) {
-        const int64_t i1_start = at % a0;
-        const int64_t i0 = at / a0;
+    const int64_t a6 = arg[6];
+    const int64_t stop = MIN(end * a6, 1 * a0);
+    int64_t at = begin * a6;
+    int64_t i1_start = at % a0;
+    int64_t i0b = at / a0;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i1_start);
+        width = MIN(width, 256);
         const int64_t i1_stop = i1_start + width;
-        for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
-            y0[i0 * a2 + i1] = x0[i0 + i1 * a3 + a4] + 1.0f;
+        for (int64_t i0r = 0; i0r < MIN(a1, a2); i0r++) {
+            for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
+                y0[i0r * a3 + i1] = x0[i0r + i1 * a4 + a5] + 1.0f;
+
+            }
 
         }
 
+        i1_start += width;
+        if (i1_start == a0)
+            i1_start = 0, i0b++;
     }
     return 0;
 }

@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_5cc9ae27(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_13cbc4af(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -16,8 +16,9 @@ int64_t column_m2_div_5cc9ae27(void *const *buf, const int64_t *arg, int64_t beg
     const int64_t a3 = arg[3];
     const float p0 = gc_bits_float((uint32_t)arg[4]);
     const int64_t stop = MIN(end * a3, a0);
-    for (int64_t at = begin * a3, width; at < stop; at += width) {
-        const int64_t i_start = at;
+    int64_t at = begin * a3;
+    int64_t i_start = at;
+    for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i_start);
         width = MIN(width, 1024);
         const int64_t i_stop = i_start + width;
@@ -111,6 +112,7 @@ int64_t column_m2_div_5cc9ae27(void *const *buf, const int64_t *arg, int64_t beg
 
         }
 
+        i_start += width;
     }
     return 0;
 }
