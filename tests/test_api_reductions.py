@@ -86,6 +86,20 @@ def test_rows_in_stretches(shape):
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
 
 
+def test_sums_of_what_does_not_lie_in_rows():
+    """Padded, repeated, concatenated and broadcast images have the bits that they have when they are in memory."""
+    x, row = (gc.asarray(sample(shape).astype(np.float32)) for shape in ((60, 8, 31, 20), (60, 8, 31)))
+    for y in (gc.pad(x, ((0, 0), (0, 0), (1, 2), (2, 1))), gc.repeat(gc.repeat(x, 2, axis=2), 3, axis=3),
+              gc.concat([x, x[:, :2] * 2], axis=1), x - gc.exp(row)[..., None], gc.permute_dims(x, (1, 0, 2, 3)) + 1,
+              x[:, :, 1:-1, 1:-1] / row[:, :, 1:-1, None]):
+        for one, other in zip(of_images(y), of_images(gc.asarray(y.numpy())), strict=True):
+            np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def of_images(y):
+    return gc.sum(y * y), gc.sum(y * y, axis=(2, 3)), gc.var(y), gc.max(gc.reshape(y, (y.shape[0], -1)), axis=1)
+
+
 def test_a_norm_over_images_is_a_map():
     """What is as large as the images is not computed along the columns of a kernel that adds up their sums."""
     t = gc.asarray(sample((16, 64, 8, 8)).astype(np.float32))

@@ -32,7 +32,8 @@ TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance
 MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode", "gelu_mlp",
         "conv2d", "depthwise", "conv1d", "attention", "attention_causal", "three_ops", "tanh_mlp")
 TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block_backward")
-ALL = TEN + MORE + TRAINING
+DECODERS = ("decoder", "decoder_int8")
+ALL = TEN + MORE + DECODERS + TRAINING
 
 
 class Cost(Struct, frozen=True):

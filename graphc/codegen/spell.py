@@ -28,6 +28,7 @@ TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
 _BEGIN, _BRACKET = re.compile(r"([\w.]+)\Z|\w*[(\[]"), re.compile(r"[()\[\]]")
 SHORT = 16      # steps up to this are literal where no axis goes along neighbours: they say how to fill a vector
+FEW = 4         # what is divided by up to so many needs no division
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
 
@@ -157,7 +158,7 @@ class Speller:
             name = "gc_floordiv_int64_t" if type(atom) is FloorDiv else "gc_remainder_int64_t"
             self.helpers[name] = None
             return f"{name}({inner}, {self.arg(atom.denominator)})"
-        return f"(({inner}) {sign} {self.arg(atom.denominator)})"
+        return f"(({inner}) {sign} {self.arg(atom.denominator, FEW)})"
 
     # ------------------------------------------------------------------------------------------ expressions
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphc.codegen.spell import FEW
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, index_of, operands
@@ -15,28 +16,31 @@ from graphc.ir.node import Node, make, rebuild
 
 class Stretches(Struct, frozen=True):
     """A loop over j as one over stretches `outer`, and `inner` in them: position = j + something fixed, which is
-    outer * length + inner."""
+    outer * length + inner. `fixed`: quotients and remainders that are the same all along a stretch, by name."""
 
     outer: Axis
     inner: Axis
     position: Index
+    fixed: dict[Index, Axis]
     body: tuple
 
     def model(self, spell) -> dict:
         return {"outer": self.outer.name, "inner": self.inner.name, "length": spell.arg(self.inner.extent),
-                "position": spell.index(self.position)}
+                "position": spell.index(self.position),
+                "fixed": [{"name": axis.name, "value": spell.index(index)} for index, axis in self.fixed.items()]}
 
 
 def stretches(body: tuple, axis: Axis) -> Stretches | None:
-    """None where no index divides by what a stretch would make constant, or some would still divide at each element."""
+    """None where no index divides by what a stretch would make constant, or some would still divide at each element by
+    more than a FEW."""
     indices = _indices(body)
-    divided = [atom for index in indices for atom in _divisions(index, axis)]
-    positions = {atom.numerator for atom in divided if atom.numerator.coefficient(axis) == 1}
-    if len(positions) != 1:
+    divided = [atom for index in indices for atom in _divisions(index, axis) if atom.numerator.coefficient(axis) == 1]
+    long = [atom for atom in divided if atom.denominator > FEW]
+    if not long:
         return None
-    (position,) = positions
+    shortest = min(long, key=lambda atom: atom.denominator)
+    position, length = shortest.numerator, shortest.denominator
     low, high = position.bounds
-    length = min(atom.denominator for atom in divided)
     if low < 0 or data_exprs(position):
         return None
     outer, inner = Axis(f"{axis.name}_row", high // length + 1), Axis(f"{axis.name}_column", length)
@@ -44,8 +48,11 @@ def stretches(body: tuple, axis: Axis) -> Stretches | None:
     there = ix.add(ix.add(ix.mul(ix.of(outer), length), ix.of(inner)), ix.mul(fixed, -1))
     new = _Substitution(axis, there)
     changed = tuple(new.statement(s) for s in body)
-    found = [atom for index in _indices(changed) for atom in _divisions(index, inner) + _divisions(index, axis)]
-    return None if found else Stretches(outer, inner, position, changed)
+    left = [atom for index in _indices(changed) for atom in (*_divisions(index, inner), *_divisions(index, axis))]
+    if any(atom.denominator > FEW for atom in left):
+        return None
+    named = _Naming(outer, inner)
+    return Stretches(outer, inner, position, named.names, tuple(named.statement(s) for s in changed))
 
 
 def _indices(body: tuple) -> list[Index]:
@@ -104,3 +111,19 @@ class _Substitution:
                 new = make(root.op, root.dtype, (), new.srcs, (root.attrs[0], self.index(root.attrs[1])))
             self.done[root] = new
         return self.done[root]
+
+
+class _Naming(_Substitution):
+    """Expressions with names for the quotients and remainders that change along one axis, but not along another."""
+
+    def __init__(self, axis: Axis, inner: Axis):
+        super().__init__(axis, ix.of(axis))
+        self.inner = inner
+        self.names: dict[Index, Axis] = {}
+
+    def _atom(self, atom) -> Index:
+        axes = ix.axes_of(atom.numerator) if type(atom) in (FloorDiv, Mod) else ()
+        if self.axis in axes and self.inner not in axes and atom.bounds[0] >= 0:
+            name = Axis(f"{self.axis.name}{len(self.names)}", atom.bounds[1] + 1)
+            return ix.of(self.names.setdefault(ix.of(atom), name))
+        return super()._atom(atom)

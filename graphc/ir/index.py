@@ -155,6 +155,18 @@ def _split(a: Index, n: int) -> tuple[Index, Index]:
     return _build(quotient, a.const // n), _build(rest, a.const % n)
 
 
+def _within(a: Index, n: int) -> tuple[Index, Index, int]:
+    """a = g * large + small with 0 <= small < g, where g divides n; 1 if there is no such g."""
+    g = gcd(n, *(k for _, k in a.terms if abs(k) != 1))
+    if g > 1:
+        small = Index(tuple((atom, k) for atom, k in a.terms if abs(k) == 1), a.const % g)
+        low, high = small.bounds
+        if small.terms and low >= 0 and high < g:
+            terms = tuple((atom, k // g) for atom, k in a.terms if abs(k) != 1)
+            return Index(terms, a.const // g), small, g
+    return a, ZERO, 1
+
+
 def floordiv(a: Index, n: int) -> Index:
     if n == 1:
         return a
@@ -168,6 +180,9 @@ def floordiv(a: Index, n: int) -> Index:
         n //= g
         if n == 1:
             return add(quotient, rest)
+    large, small, g = _within(rest, n)
+    if g > 1:
+        return add(quotient, floordiv(large, n // g))
     if len(rest.terms) == 1 and rest.const == 0 and rest.terms[0][1] == 1 and type(rest.terms[0][0]) is FloorDiv:
         inner = rest.terms[0][0]
         return add(quotient, of(FloorDiv(inner.numerator, inner.denominator * n)))
@@ -185,7 +200,8 @@ def mod(a: Index, n: int) -> Index:
     if g > 1 and rest.const % g == 0:
         rest = Index(tuple((atom, k // g) for atom, k in rest.terms), rest.const // g)
         return mul(of(Mod(rest, n // g)), g)
-    return of(Mod(rest, n))
+    large, small, g = _within(rest, n)
+    return add(mul(mod(large, n // g), g), small) if g > 1 else of(Mod(rest, n))
 
 
 def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
