@@ -148,6 +148,26 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
     assert equal_bits(found, EXACT[name](gc.asarray(x)).numpy())
 
 
+def test_gradients_of_attention_compute_scores_again(device, monkeypatch):
+    """Of several blocks on the diagonal; and, on the other device, of more columns than a block has."""
+    monkeypatch.setattr(sys.modules["graphc.passes.evaluate"], "STORED_SCORES", 0)
+    causal = device == "cuda-emulated"
+    m, n, d, e = (70, 130, 5, 9) if causal else (9, 70, 2, 70)
+    rng = np.random.default_rng(5)
+    q, k, v, g = arrays = [rng.standard_normal(shape) for shape in ((2, m, d), (2, n, d), (2, n, e), (2, m, e))]
+    leaves = [gc.asarray(a.astype(np.float32)) for a in arrays]
+    y, pull = gc.vjp(lambda q, k, v: gc.scaled_dot_product_attention(q, k, v, is_causal=causal), *leaves[:3])
+    found = y, *pull(leaves[3])
+    assert sum("weighted" in kernel.name for kernel in gc.plan(*found).kernels) == 2
+    scores = np.where(np.tril(np.ones((m, n), bool)) | (not causal), q @ k.mT / d**0.5, -np.inf)
+    p = np.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    dp = g @ v.mT
+    ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / d**0.5
+    for got, want in zip(found, (p @ v, ds @ k, ds.mT @ q, p.mT @ g), strict=True):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
 def test_an_optimiser_is_one_launch(device):
     """Of all parameters, whatever their shapes; also where some have one element."""
     shapes = [(3, 5), (700,), (1,), (2, 300), (1, 1), (257,)]
