@@ -80,7 +80,8 @@ def test_transposed_operands(dtype: str):
     check(array(19, 30, dtype=dtype) @ b.T)
 
 
-@pytest.mark.parametrize("m, k, n", [(1, 4700, 19), (5, 4700, 19), (110, 530, 70), (17, 1030, 1060)])
+@pytest.mark.parametrize("m, k, n", [(1, 4700, 19), (5, 4700, 19), (110, 530, 70), (17, 1030, 1060),
+                                     (200, 500, 112)])
 def test_more_than_is_packed_at_once(m: int, k: int, n: int):
     """Of small integers, so that the sums are exact in any order, and known without the interpreter."""
     a, b = rng.integers(-8, 9, (m, k)).astype(np.float32), rng.integers(-8, 9, (k, n)).astype(np.float32)

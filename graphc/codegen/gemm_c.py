@@ -13,7 +13,7 @@ from graphc.codegen.windows_c import innermost, slab, windows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, data_exprs
+from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, data_exprs
 from graphc.ir.node import Node
 from graphc.ir.target import LINE, l2_bytes
 from graphc.ir.trees import CHUNKS
@@ -105,7 +105,7 @@ def gemm(model, s: Template) -> dict:
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
-            "epilogue": _epilogue(model, s)}
+            "plain": _plain(model, s), "epilogue": _epilogue(model, s)}
 
 
 def _need(model, register: str, *names: str, file: str = "tiles") -> None:
@@ -246,6 +246,24 @@ def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> d
                                      index.coefficient(axis)))
     return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",
             "stride": model.spell.arg(stride)}
+
+
+def _plain(model, s: Template) -> dict | None:
+    """Where the result at m_from and n_from lies in memory and how far apart rows lie, if nothing becomes of it and
+    columns lie together."""
+    loop = innermost(s.epilogue)
+    m, n = s.span("m").axes, s.span("n").axes
+    if len(m) > 1 or len(n) > 1 or loop.axis != n[0] or len(loop.body) > 1 or type(loop.body[0]) is not Store:
+        return None
+    (store,) = loop.body
+    buffer, index = model.kernel.buffers[store.buffer], store.index
+    if (store.value.op is not VALUE or store.value.attrs != (s.result,) or buffer.dtype is not s.dtype
+            or index.coefficient(n[0]) != 1 or any(type(atom) is not Axis for atom, _ in index.terms)):
+        return None
+    stride = index.coefficient(m[0])
+    for axis, step, name in ((m[0], stride, "m_from"), (n[0], 1, "n_from")):
+        index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)), step))
+    return {"place": f"{buffer.name}[{model.spell.index(index)}]", "stride": model.spell.arg(stride)}
 
 
 def _epilogue(model, s: Template) -> list[dict]:

@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void gc_tile(const float *restrict 
 #pragma GCC unroll 12
     for (int r = 0; r < GC_ROWS; r++)
         for (int v = 0; v < 2; v++) {
-            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
 }
@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) void gc_half(const float *restrict 
 #pragma GCC unroll 12
     for (int r = 0; r < GC_ROWS / 2; r++)
         for (int v = 0; v < 2; v++) {
-            gc_vector *to = (gc_vector *)(sums + r * stride) + v;
+            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
 }
@@ -305,7 +305,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_50378499(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_85b36281(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
