@@ -100,6 +100,23 @@ def of_images(y):
     return gc.sum(y * y), gc.sum(y * y, axis=(2, 3)), gc.var(y), gc.max(gc.reshape(y, (y.shape[0], -1)), axis=1)
 
 
+@pytest.mark.parametrize("width", [3, 10])
+def test_short_rows_side_by_side(width):
+    """Many short rows are computed in the lanes of vectors, few by loops of their own: with the same bits."""
+    x = sample((24_000 // width, width)).astype(np.float32)
+    x[3], x[4, 0], x[5] = np.nan, np.inf, 0
+
+    def rows(a):
+        weights = gc.exp(a - gc.max(a, axis=1, keepdims=True))
+        return weights / gc.sum(weights, axis=1, keepdims=True) - gc.mean(a, axis=1, keepdims=True) / gc.std(
+            a, axis=1, keepdims=True)
+    many = rows(gc.asarray(x))
+    (kernel,) = gc.plan(many).kernels
+    assert "lane[" not in kernel.source and kernel.bytes_read == kernel.bytes_written == x.nbytes
+    few = [rows(gc.asarray(part)).numpy() for part in np.array_split(x[:600], 3)]
+    np.testing.assert_array_equal(many.numpy()[:600], np.concatenate(few))
+
+
 def test_a_norm_over_images_is_a_map():
     """What is as large as the images is not computed along the columns of a kernel that adds up their sums."""
     t = gc.asarray(sample((16, 64, 8, 8)).astype(np.float32))

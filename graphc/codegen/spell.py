@@ -27,7 +27,8 @@ from graphc.ir.target import Target
 TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
 _BEGIN, _BRACKET = re.compile(r"([\w.]+)\Z|\w*[(\[]"), re.compile(r"[()\[\]]")
-SHORT = 16      # steps up to this are literal where no axis goes along neighbours: they say how to fill a vector
+SHORT = 16      # steps up to this may be literal where no axis goes along neighbours: they say how to fill a vector,
+DEALT = (2, 3, 4, 8, 16)    # if GCC 12 can do that for several neighbours at a time; by other steps it gives up
 FEW = 4         # what is divided by up to so many needs no division
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
 
@@ -125,7 +126,7 @@ class Speller:
             elif k == -1:
                 parts.append(f" - {text}")
             else:
-                stride = self._strides.get((buffer, atom, k)) or self.arg(k, short)
+                stride = self._strides.get((buffer, atom, k)) or self.arg(k, short if k in DEALT else 1)
                 if buffer is not None:
                     self._strides[buffer, atom, k] = stride
                 parts.append(f" + {text} * {stride}")

@@ -6,7 +6,7 @@ the kernel touches in one iteration of it no longer fits the cache.
 """
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 
 from msgspec import Struct
 
@@ -33,6 +33,7 @@ class _Access(Struct, frozen=True):
     stage: int                  # which top-level statement of the body
     gathered: bool
     itemsize: int
+    phase: int                  # of interleaved accesses, which of them: x[2 i] and x[2 i + 1] are different elements
 
     def elements(self, within: tuple[Axis, ...]) -> int:
         axes = within if self.gathered else [a for a in within if a in self.axes]
@@ -101,14 +102,15 @@ def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
 
 
 def _access(buffer: int, index, loops, stage: int, kernel: Kernel) -> _Access:
+    phase = index.const % gcd(*(k for _, k in index.terms)) if index.terms else 0
     return _Access(buffer, frozenset(ix.axes_of(index)), loops, stage, bool(data_exprs(index)),
-                   kernel.buffers[buffer].dtype.itemsize)
+                   kernel.buffers[buffer].dtype.itemsize, phase)
 
 
 def _distinct(kernel: Kernel, accesses: list[_Access]) -> int:
     total = 0
     for number, buffer in enumerate(kernel.buffers):
-        counts = {(a.axes, a.gathered): a.elements(a.loops) for a in accesses if a.buffer == number}
+        counts = {(a.axes, a.gathered, a.phase): a.elements(a.loops) for a in accesses if a.buffer == number}
         total += min(buffer.size, sum(counts.values())) * buffer.dtype.itemsize
     return total
 
@@ -119,7 +121,7 @@ def _read_bytes(kernel: Kernel, loads: list[_Access]) -> int:
         mine = [a for a in loads if a.buffer == number]
         if not mine:
             continue
-        distinct = min(buffer.size, sum({(a.axes, a.stage): a.elements(a.loops) for a in mine}.values()))
+        distinct = min(buffer.size, sum({(a.axes, a.stage, a.phase): a.elements(a.loops) for a in mine}.values()))
         sweeps = max(_resweeps(a, loads) for a in mine) * _stages(kernel, mine, loads)
         total += distinct * buffer.dtype.itemsize * sweeps
     return total

@@ -27,6 +27,7 @@ from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
 from graphc.passes.scratch import below, contiguous_across, keep_columns, keep_rows, keep_turned, strided_reads
+from graphc.passes.short_rows import ABREAST, has_short_rows, places_in_row
 from graphc.passes.tunable import Choices, Choose, defaults
 from graphc.passes.weigh import Weighted
 
@@ -96,14 +97,11 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     if group.kind == "contract":
         kind = {ATTENTION: Attention, WEIGHTED: Weighted, BLOCKED: Blocked}.get(group.anchors[0].op, Contraction)
         return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices, kind), group)
-    factors: dict[tuple[str, int], tuple[int, ...]] = {}
-    for _ in range(MAX_REFINEMENTS):
-        lowering = _Lowering(group, schedule, factors, choices)
-        lowering.build()
-        wanted = lowering.refinements()
-        if not wanted:
-            break
-        factors.update(wanted)
+    if has_short_rows(group, schedule):
+        lowering, _ = _refined(group, schedule, choices, short_rows=True)
+        if lowering.axes[-1].extent >= ABREAST and len(lowering._computed()) <= WRITTEN_OUT:
+            return lowering.finish()
+    lowering, factors = _refined(group, schedule, choices)
     rows = None if schedule.target.group else lowering.rows_of_blocks()
     if lowering.is_narrow():
         lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
@@ -114,12 +112,27 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     return lowering.finish()
 
 
+def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False) -> tuple[_Lowering, dict]:
+    """A group, built over axes that leave no divisions, where there are such, and these axes' factors."""
+    factors: dict[tuple[str, int], tuple[int, ...]] = {}
+    for _ in range(MAX_REFINEMENTS):
+        lowering = _Lowering(group, schedule, factors, choices, short_rows=short_rows)
+        lowering.build()
+        wanted = lowering.refinements()
+        if not wanted:
+            break
+        factors.update(wanted)
+    return lowering, factors
+
+
 class _Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, rows: Axis | None = None,
-                 written_out: tuple[Axis, ...] = ()):
+                 written_out: tuple[Axis, ...] = (), short_rows: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
+        self.kind = "map" if short_rows else group.kind
+        self.short_rows = short_rows
         self.block: Loop | None = None          # over the rows of a block, where there are such
-        finished = group.anchors if group.kind in ("row", "column") else ()
+        finished = group.anchors if self.kind in ("row", "column") else ()
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
         own = set(group.outputs)
@@ -130,7 +143,7 @@ class _Lowering:
             i = self._into_blocks(rows)
         self.places = self._write_out(written_out) if written_out else [i]  # of each element of these axes
         self.position = ix.unflatten(self.places[0], group.parallel)
-        self.tiled = group.kind in ("map", "column", "update") or (group.kind in ("scan", "scatter") and self._across())
+        self.tiled = self.kind in ("map", "column", "update") or (self.kind in ("scan", "scatter") and self._across())
         self.width = self._width() if self.tiled else None
         self.stages: list[Stage] = []
         self.depths: dict[str, int] = {}
@@ -145,7 +158,7 @@ class _Lowering:
             return GATHERED if self.block.axis.extent < BLOCK else TURNED
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
-        return self.choices.get("columns", COLUMNS) if self.group.kind in ("column", "scan") else None
+        return self.choices.get("columns", COLUMNS) if self.kind in ("column", "scan") else None
 
     # ------------------------------------------------------------------------------------------------ spaces
 
@@ -162,7 +175,7 @@ class _Lowering:
         """Of a map that reads with a stride along its last axis, the rows of which a block is better computed before
         the next columns: the axis before it where that changes nothing in what is read, which is gathered once, into
         scratch; or the axis along which memory is contiguous, as in a transposition."""
-        if self.group.kind != "map" or len(self.axes) < 2:
+        if self.kind != "map" or len(self.axes) < 2:
             return None
         *rows, column = self.axes
         if rows[-1].extent >= BLOCK // 4 and strided_reads(self.stages, column, rows[-1]):
@@ -171,7 +184,7 @@ class _Lowering:
 
     def is_narrow(self) -> bool:
         """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
-        return (self.group.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
+        return (self.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
                 and any(a.extent > NARROW for a in self.axes[-3:-1]) and not self.group.prologue)
 
     def _computed(self) -> list[Node]:
@@ -269,7 +282,7 @@ class _Lowering:
         return loops
 
     def build(self) -> None:
-        kind = self.group.kind
+        kind = self.kind
         self.prologue = self._fold_partials()
         if kind == "scan":
             self._scan(self.group.anchors[0])
@@ -278,7 +291,7 @@ class _Lowering:
         elif kind == "scatter":
             self._scatter(self.group.anchors[0])
         else:
-            for anchor in self.group.anchors:
+            for anchor in self.group.anchors if not self.short_rows else ():
                 self._reduce(anchor)
             for place in self.places:
                 self.position = ix.unflatten(place, self.group.parallel)
@@ -364,11 +377,12 @@ class _Lowering:
     def _store(self, node: Node) -> None:
         if node.size == 0:
             return
-        axes, inner = self._inner(node)
-        index = self._at(node, inner)
-        value = self.reader.read(node, index)
-        store = self._write(node, ix.flatten(index, node.shape), value)
-        self._stage(self._depth(value), axes, False).body.append(store)
+        axes, inner = self._inner(node) if not self.short_rows else ((), {})
+        for there in places_in_row(node, self.group) if self.short_rows else (inner,):
+            index = self._at(node, there)
+            value = self.reader.read(node, index)
+            store = self._write(node, ix.flatten(index, node.shape), value)
+            self._stage(self._depth(value), axes, False).body.append(store)
 
     def _store_value(self, node: Node) -> None:
         index = self._at(node, {})
@@ -445,10 +459,10 @@ class _Lowering:
     def _loops(self, stage: Stage) -> tuple:
         """The loop nest of a stage around its statements."""
         body: tuple = tuple(stage.body)
-        if stage.reduces and self.group.kind in ("scan", "scatter"):
+        if stage.reduces and self.kind in ("scan", "scatter"):
             inner: tuple = (Loop(self.axes[-1], "vector", body),) if self.tiled else body
             return (Loop(stage.axes[0], "serial", inner),)
-        if self.group.kind == "map":
+        if self.kind == "map":
             # Inside a block's loop, what is constant in it moves in front of it, so no test may stand between them.
             others = self.axes[:-1] if self.block is None else ()
             body = without_conditions(body, self.axes[-1], others)
@@ -491,7 +505,7 @@ class _Lowering:
         group = self.schedule.target.group
         lengths = self._reduced()
         if not lengths:
-            return group * ITEMS if self.group.kind == "map" and total >= LARGE_MAP else group
+            return group * ITEMS if self.kind == "map" and total >= LARGE_MAP else group
         if not self.tiled:
             return self._rows()
         chunks = max(lengths) // CHUNKS["outer"]
@@ -509,7 +523,7 @@ class _Lowering:
 
     def _reduced(self) -> list[int]:
         """The lengths of the sums and the like that are added up in loops."""
-        if self.group.kind not in ("row", "column") or any(a.op.kind == CONTRACT for a in self.group.anchors):
+        if self.kind not in ("row", "column") or any(a.op.kind == CONTRACT for a in self.group.anchors):
             return []
         return [stage.axes[0].extent for stage in self.stages if stage.reduces]
 
@@ -522,7 +536,7 @@ class _Lowering:
 
     def _lanes(self) -> int:
         """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector."""
-        if self.group.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
+        if self.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
             return 0
         along = [expr.dtype for expr in below([s.value for stage in self.stages for s in stage.body])
                  if expr.op is LOAD and self.axes[-1] in ix.axes_of(expr.attrs[1])]
@@ -533,7 +547,7 @@ class _Lowering:
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
         """Whether a map over one axis moves so much that no part of its results will stay in a cache."""
-        return self.group.kind == "map" and len(self.axes) == 1 and not self.schedule.target.group and \
+        return self.kind == "map" and len(self.axes) == 1 and not self.schedule.target.group and \
             sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
 
     def finish(self) -> LoweredKernel:
