@@ -163,10 +163,13 @@ def with_words(a: np.ndarray, b: np.ndarray, dtype) -> tuple[np.ndarray, np.ndar
     if dtype is gc.bfloat16:    # ml_dtypes rounds some operations twice
         return a, b
     rng, count = np.random.default_rng(3), 3000
-    first, second = rng.integers(0, 256, (2, count, dtype.itemsize), dtype=np.uint8)
-    first, second = first.view(dtype.numpy).ravel(), second.view(dtype.numpy).ravel()
-    if dtype.kind != "f":
+    first, second = rng.integers(0, 256, (2, count, dtype.itemsize), dtype=np.uint8).view(dtype.numpy)[..., 0]
+    if dtype.kind == "f":
+        first[:count // 2], second[:count // 2] = 100 * rng.normal(size=count // 2), 3 * rng.normal(size=count // 2)
+    else:
         second = second >> rng.integers(0, dtype.bits - 1, count).astype(dtype.numpy)
+        first[:count // 2] >>= rng.integers(dtype.bits // 4, dtype.bits - 1, count // 2).astype(dtype.numpy)
+        second[:count // 4] >>= dtype.numpy.type(dtype.bits // 4)
     return np.append(a, first), np.append(b, second)
 
 

@@ -40,8 +40,17 @@ def helper_texts(environment, spell: Speller) -> list[str]:
                 texts[part.strip()] = None
             text = inlined[stem]()
         elif stem.startswith(("floordiv_", "remainder_")) and (c_type := stem.partition("_")[2]) in TYPES:
-            texts[_typed(general, general, f"fmod_{c_type}")[0].strip()] = None
+            texts[_fmod(environment, c_type)] = None
             text, _ = _typed(general, general, stem)
+            vector_math = vector_math or c_type == "double"
+        elif stem in ("fmod_float", "fmod_double"):
+            text = _fmod(environment, stem.removeprefix("fmod_"))
+            vector_math = vector_math or stem == "fmod_double"
+        elif stem.startswith(("floordiv_", "remainder_")) and "64" in stem:
+            name, _, c_type = stem.partition("_")
+            texts[_typed(general, general, f"place_{stem}")[0].strip()] = None
+            text = macros(environment, "c/wide.c.j2")[name](c_type)
+            vector_math = True
         elif stem.startswith(("max_", "min_", "most_")):
             for part in _words(general, stem.partition("_")[2]):
                 texts[part.strip()] = None
@@ -89,6 +98,12 @@ def _words(general: MacroFile, c_type: str) -> tuple[str, str]:
     """From the bits of a floating-point type to its values, and back."""
     word = {"float": "uint32_t", "double": "uint64_t"}[c_type]
     return general["bits"](c_type, word), general["bitcast"](word, c_type)
+
+
+def _fmod(environment, c_type: str) -> str:
+    if c_type == "double":
+        return macros(environment, "c/wide.c.j2")["fmod"]().strip()
+    return _typed(macros(environment, "c/helpers.c.j2"), None, "fmod_float")[0].strip()
 
 
 def _typed(general: MacroFile, numbers: MacroFile, stem: str) -> tuple[str, bool]:

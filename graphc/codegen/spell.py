@@ -18,7 +18,7 @@ from msgspec import Struct
 from graphc import codegen_templates
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.index import Axis, Data, FloorDiv, Index
+from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM, Op
@@ -79,6 +79,8 @@ def _table(folder: str) -> dict:
 
 class Speller:
     """Spells the expressions of one kernel and collects what they need."""
+
+    divisions = "gc_floordiv_int64_t", "gc_remainder_int64_t"   # of an index that may be negative
 
     def __init__(self, language: Dialect, kernel):
         self.language, self.kernel = language, kernel
@@ -156,7 +158,7 @@ class Speller:
         inner = self.index(atom.numerator)
         low, _ = atom.numerator.bounds
         if low < 0:     # C rounds towards zero
-            name = "gc_floordiv_int64_t" if type(atom) is FloorDiv else "gc_remainder_int64_t"
+            name = self.divisions[type(atom) is Mod]
             self.helpers[name] = None
             return f"{name}({inner}, {self.arg(atom.denominator)})"
         return f"(({inner}) {sign} {self.arg(atom.denominator, FEW)})"

@@ -17,6 +17,7 @@ class CSpeller(Speller):
     real numbers have become integers, it is kept from seeing that these become real numbers again.
     """
 
+    divisions = "gc_place_floordiv_int64_t", "gc_place_remainder_int64_t"
     truncates = False       # whether a real number has become an integer
 
     def __init__(self, language: Dialect, kernel: Kernel):
