@@ -91,7 +91,7 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
     values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers,
               "params": params, "axes": axes, "body": body, "prologue": prologue,
               "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
-              "halves": [LANES >> k for k in range(1, LANES.bit_length())] if model.lanes else [],
+              "halves": [model.dealt >> k for k in range(1, model.dealt.bit_length())] if model.lanes else [],
               "interleaved": model.interleaved, "streams": model.streams,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
     return _filled(environment, json.dumps(values)), parts
@@ -111,6 +111,17 @@ class _Operation(Struct, frozen=True):
     combine: str        # a format of left and right
 
 
+def _dealt(kernel: Kernel) -> int:
+    """Among how many lanes a kernel deals the elements of rows: of those without an element it needs none."""
+    extents, stack = set(), list(kernel.body)
+    while stack:
+        s = stack.pop()
+        if type(s) is Loop:
+            extents |= {s.axis.extent for x in s.body if type(x) is Accumulate and x.order == "inner"}
+            stack.extend(s.body)
+    return BLOCK if extents == {BLOCK} else LANES
+
+
 class _Model:
     def __init__(self, kernel: Kernel, name: str):
         self.kernel = kernel
@@ -118,7 +129,8 @@ class _Model:
         self.scratch = 0
         # of vectors that may overlap: not where an element is written over that is then read again
         self.lanes_of_row = kernel.lanes if all(b.same is None for b in kernel.buffers) else 0
-        self.lanes = False          # whether a reduction folds lanes
+        self.lanes = False          # whether a reduction folds lanes,
+        self.dealt = _dealt(kernel)     # to how many elements are dealt
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
         self.routines: dict[str, dict] = {}     # functions of whole strips
         self.streams = False        # whether results are stored past the caches
@@ -348,8 +360,8 @@ class _Model:
         inner = s.body[-1] if self.tile and type(s.body[-1]) is Loop else None
         sums = [x for x in (inner.body if inner else s.body) if type(x) is Accumulate]
         order = sums[0].order
-        out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": LANES, "tile": self.tile,
-               "exact": all(_is_exact(x) for x in sums), "here": self.here(), "independent": False,
+        out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": self.dealt,
+               "tile": self.tile, "exact": all(_is_exact(x) for x in sums), "here": self.here(), "independent": False,
                "accumulators": [self.accumulator(x) for x in sums]}
         if inner is None:
             return self.rows(s, sums, out)
@@ -426,7 +438,8 @@ class _Model:
             if load in self.swept:
                 itemsize = load.dtype.itemsize
                 far = step if s.axis.extent * itemsize <= NEAR else 0
-                place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(s.axis), -1)), ix.of(Axis("base + l", LANES)))
+                place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(s.axis), -1)),
+                               ix.of(Axis("base + l", self.dealt)))
                 found.append({"step": LINE // itemsize,
                               "place": f"{self.kernel.buffers[number].name}[{self.spell.index(place)}]"})
             self.swept.add(load)
