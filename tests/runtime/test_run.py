@@ -266,7 +266,7 @@ def host_mode():
     if platform.machine() != "x86_64":
         pytest.skip("the mode register is that of x86-64")
     text = "int get(void) { return __builtin_ia32_stmxcsr(); } void set(int m) { __builtin_ia32_ldmxcsr(m); }"
-    (path,) = build.build(compiler.find_compiler(), [compiler.Job("mode", text, ("-fPIC", "-shared"), ())])
+    (path,) = build.build(compiler.find_compiler(), [compiler.Job("mode", text, ("-fPIC", "-shared"), ())]).values()
     return ctypes.CDLL(str(path))
 
 
