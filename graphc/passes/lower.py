@@ -102,12 +102,12 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         if lowering.axes[-1].extent >= ABREAST and len(lowering._computed()) <= WRITTEN_OUT:
             return lowering.finish()
     lowering, factors = _refined(group, schedule, choices)
-    rows = None if schedule.target.group else lowering.rows_of_blocks()
+    blocks = None if schedule.target.group else lowering.blocks()
     if lowering.is_narrow():
         lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
         lowering.build()
-    elif rows is not None:
-        lowering = _Lowering(group, schedule, factors, choices, rows=rows)
+    elif blocks is not None:
+        lowering = _Lowering(group, schedule, factors, choices, blocks)
         lowering.build()
     return lowering.finish()
 
@@ -126,8 +126,8 @@ def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: boo
 
 
 class _Lowering:
-    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices, rows: Axis | None = None,
-                 written_out: tuple[Axis, ...] = (), short_rows: bool = False):
+    def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices,
+                 blocks: tuple[Axis, int] | None = None, written_out: tuple[Axis, ...] = (), short_rows: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.kind = "map" if short_rows else group.kind
         self.short_rows = short_rows
@@ -139,12 +139,12 @@ class _Lowering:
         self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
                              or (n in schedule.stored and n not in own and n.op not in (CONST, PARAM)), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
-        if rows is not None:
-            i = self._into_blocks(rows)
+        if blocks is not None:
+            i = self._into_blocks(blocks[0])
         self.places = self._write_out(written_out) if written_out else [i]  # of each element of these axes
         self.position = ix.unflatten(self.places[0], group.parallel)
         self.tiled = self.kind in ("map", "column", "update") or (self.kind in ("scan", "scatter") and self._across())
-        self.width = self._width() if self.tiled else None
+        self.width = blocks[1] if blocks is not None else self._width() if self.tiled else None
         self.stages: list[Stage] = []
         self.depths: dict[str, int] = {}
         self.indices: dict[Index, None] = {}    # all that were used, in a fixed order, to find refinements
@@ -154,8 +154,6 @@ class _Lowering:
 
     def _width(self) -> int | None:
         """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
-        if self.block is not None:
-            return GATHERED if self.block.axis.extent < BLOCK else TURNED
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
         return self.choices.get("columns", COLUMNS) if self.kind in ("column", "scan") else None
@@ -171,16 +169,17 @@ class _Lowering:
             total = ix.add(total, ix.mul(ix.of(axis), step))
         return axes, total
 
-    def rows_of_blocks(self) -> Axis | None:
+    def blocks(self) -> tuple[Axis, int] | None:
         """Of a map that reads with a stride along its last axis, the rows of which a block is better computed before
-        the next columns: the axis before it where that changes nothing in what is read, which is gathered once, into
-        scratch; or the axis along which memory is contiguous, as in a transposition."""
+        the next columns, and how many columns: the axis before it where that changes nothing in what is read, which is
+        gathered once, into scratch; or the axis along which memory is contiguous, as in a transposition."""
         if self.kind != "map" or len(self.axes) < 2:
             return None
         *rows, column = self.axes
         if rows[-1].extent >= BLOCK // 4 and strided_reads(self.stages, column, rows[-1]):
-            return rows[-1]
-        return contiguous_across(self.stages, column, rows) if column.extent > NARROW else None
+            return rows[-1], GATHERED
+        row = contiguous_across(self.stages, column, rows) if column.extent > NARROW else None
+        return None if row is None else (row, GATHERED if row.extent < BLOCK else TURNED)
 
     def is_narrow(self) -> bool:
         """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_9ffecc15(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_24bb23bf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -25,7 +25,7 @@ int64_t map_sum_9ffecc15(void *const *buf, const int64_t *arg, int64_t begin, in
     int64_t i0b = at / a0;
     for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i1_start);
-        width = MIN(width, 64);
+        width = MIN(width, 256);
         const int64_t i1_stop = i1_start + width;
         float *restrict column0 = (float *)((char *)scratch + 0);
         float *restrict column1 = (float *)((char *)scratch + 1024);
