@@ -175,7 +175,9 @@ def _dot(op, attrs, dtype, shape, sources, factors: str, matrix: Sequence[str]):
     if factors in matrix:
         rounding, chain, error = 2, UNIT, TF32 * (factors == "tf32")
     error += (min(k, chain) + k / chain + 1) * rounding * unit(dtype)
-    return truth, error * size + _final(truth, dtype), dtype, size
+    carried = (dtype if dtype.kind == "c" else dtype.accumulator).real.numpy
+    lost = k * np.longdouble(np.finfo(carried).smallest_subnormal)      # by underflow, half of it at each step
+    return truth, error * size + lost + _final(truth, dtype), dtype, size
 
 
 def _complex(op, attrs, dtype, shape, sources):
