@@ -183,4 +183,8 @@ REGRESSIONS = {
         leaf('complex128', (4, 2), 'special', 0)
         gc.einsum('...ij,...kj->...ik', v0, v0)
     """,
+    "each step of a product rounds among subnormals": """
+        leaf('float64', (33, 2), 'plain', 637)
+        v0 @ leaf('float64', (2, 65), 'special', 69)
+    """,
 }
