@@ -38,6 +38,8 @@ def matmul(x1, x2, /):
         left, right = a.node.shape, b.node.shape
         if len(left) == len(right) == 2 and left[1] == right[0] and (left[0] != 1 or right[1] != 1):
             return _dot(a, b, checked_size((left[0], right[1]), "matmul"))
+        if len(left) == 1 and left == right and a.node.dtype.kind != "b":
+            return sum_of_products(a, b, 0)
     else:
         a, b = promoted("matmul", x1, x2)
     if a.ndim == 0 or b.ndim == 0:
