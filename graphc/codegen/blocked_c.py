@@ -143,7 +143,7 @@ def _terms(model, operand: Operand) -> dict:
 def _later(model, lets: list[Let], value: Node, block: Axis, column: Axis) -> list[tuple[str, int]]:
     """What a panel has of each of some later blocks: where the element l of it lies, and how many are in a line."""
     found = []
-    for read in dict.fromkeys(x for expr in (*(let.value for let in lets), value) for x in loads_of(expr)):
+    for read in loads_of((*(let.value for let in lets), value)):
         number, index = read.attrs
         step = index.coefficient(block)
         if read.srcs or data_exprs(index) or not step or index.coefficient(column) != 1:

@@ -5,6 +5,7 @@ at a time, from one flat position to another; a span of several axes is walked i
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 from graphc.codegen.copied_c import Copied, copied_from
@@ -13,7 +14,7 @@ from graphc.codegen.windows_c import innermost, slab, windows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, data_exprs
+from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs
 from graphc.ir.node import Node
 from graphc.ir.target import LINE, l2_bytes
 from graphc.ir.trees import CHUNKS
@@ -387,7 +388,7 @@ class Nest:
         """What some blocks of k later will be read: each is a piece of memory of its own, too short for a processor to
         see where the next one is."""
         found = []
-        for load in dict.fromkeys(load for s in statements for load in loads_of(s.value)):
+        for load in loads_of(s.value for s in statements):
             number, index = load.attrs
             step = index.coefficient(block)
             if load.srcs or data_exprs(index) or not step or index.coefficient(columns) != 1:
@@ -403,7 +404,7 @@ class Nest:
         """What is read a little later from panels that lie in one piece, one after the other: asked for in the order in
         which it lies. Of a panel each pass over some columns asks for as much as it reads."""
         found = []
-        for load in dict.fromkeys(load for s in statements for load in loads_of(s.value)):
+        for load in loads_of(s.value for s in statements):
             number, index = load.attrs
             if (load.srcs or data_exprs(index) or index.coefficient(columns) != 1 or columns.extent > NARROW
                     or index.coefficient(row) != columns.extent):
@@ -441,17 +442,12 @@ class Nest:
     def _ahead(self, x: Loop, panel: str) -> list[str]:
         """What the rows of a panel will be loaded from some iterations later: each lies on a page of its own."""
         k = next(s for s in self.span_of.values() if s.name == "k").axes[-1]
-        found, seen, stack = [], set(), [s.value for s in x.body]
-        while stack:
-            expr = stack.pop()
-            if expr in seen:
-                continue
-            seen.add(expr)
-            if expr.op is LOAD and not data_exprs(expr.attrs[1]) and expr.attrs[1].coefficient(x.axis) == 1:
+        found = []
+        for expr in loads_of(s.value for s in x.body):
+            if not data_exprs(expr.attrs[1]) and expr.attrs[1].coefficient(x.axis) == 1:
                 later = ix.shift(expr.attrs[1], AHEAD * expr.attrs[1].coefficient(k))
                 at = ix.add(ix.add(later, ix.mul(ix.of(x.axis), -1)), ix.of(Axis(panel, x.axis.extent)))
                 found.append(f"{self.model.kernel.buffers[expr.attrs[0]].name}[{self.model.spell.index(at)}]")
-            stack.extend(expr.srcs)
         return found
 
     def _runs(self, span: Span, x: Loop, start: str, stop: str, lanes: bool) -> dict:
@@ -468,13 +464,6 @@ class Nest:
                 "body": self.statements(x.body)}
 
 
-def loads_of(expr: Node) -> list[Node]:
-    """The loads of an expression, each once."""
-    found, seen, stack = [], set(), [expr]
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen.add(expr)
-            found += [expr] if expr.op is LOAD else []
-            stack.extend(expr.srcs)
-    return found
+def loads_of(roots: Iterable[Node]) -> list[Node]:
+    """The loads of expressions, each once, without those of gathered indices."""
+    return [expr for expr in below(roots, gathered=False) if expr.op is LOAD]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, Let, Loop, Store, data_exprs, operands
+from graphc.ir.kernel import LOAD, Let, Loop, Store, below, data_exprs
 from graphc.ir.node import Node
 
 RUN = 256       # elements: what they are converted to stays in the nearest cache
@@ -72,13 +72,4 @@ def _from(index: Index, axis: Axis, first: str) -> Index:
 
 def loads(body: tuple) -> list[Node]:
     """What the statements of a loop read from memory, each once, in a fixed order."""
-    found, seen, stack = [], set(), [s.value for s in body]
-    while stack:
-        expr = stack.pop()
-        if expr in seen:
-            continue
-        seen.add(expr)
-        if expr.op is LOAD:
-            found.append(expr)
-        stack.extend(operands(expr))
-    return found
+    return [expr for expr in below(s.value for s in body) if expr.op is LOAD]

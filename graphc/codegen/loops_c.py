@@ -30,7 +30,7 @@ from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
-    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs, has_masked_load,
+    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, data_exprs, has_masked_load,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
@@ -499,19 +499,14 @@ def _is_long_arithmetic(body: tuple) -> bool:
     """Whether a loop is bound by the latency of one long chain of operations."""
     if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
-    cost, seen, stack = 0, set(), [s.value for s in body]
-    while stack:
-        expr = stack.pop()
-        if expr in seen:
-            continue
-        seen.add(expr)
+    cost = 0
+    for expr in below((s.value for s in body), gathered=False):
         if expr.op in _PLAIN:
             cost += 1
         elif expr.op in _FUNCTIONS and expr.dtype.kind == "f":
             cost += expr.op.cost
         elif expr.op not in (LOAD, VALUE, CONST, PARAM) or expr.srcs:
             return False
-        stack.extend(expr.srcs)
     return LONG <= cost <= TOO_LONG or (cost > TOO_LONG and bool(_called_often(body)))
 
 
@@ -547,15 +542,8 @@ def _functions_apart(body: tuple) -> tuple:
 
 def _called_often(body: tuple) -> set:
     """The functions, by op and dtype, that statements call at several places."""
-    found: Counter = Counter()
-    stack, seen = [s.value for s in body], set()
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen.add(expr)
-            stack += expr.srcs
-            if _is_call(expr):
-                found[expr.op, expr.dtype] += 1
+    exprs = below((s.value for s in body), gathered=False)
+    found = Counter((expr.op, expr.dtype) for expr in exprs if _is_call(expr))
     return {function for function, times in found.items() if times > 1}
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from graphc.codegen.spell import NARROW
-from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, expressions, is_along, is_even
+from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, is_along, is_even
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template
+from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, below
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST
 
@@ -65,7 +65,7 @@ def held(model, operand: Operand) -> Held:
 
 def _together(model, operand: Operand, inner: Axis, span: Span, run: int) -> list[tuple[Moved, dict]]:
     """What neighbours of an operand read from places that lie together."""
-    exprs = expressions(x.value for x in statements(operand.body))
+    exprs = list(below(x.value for x in statements(operand.body)))
     if run == 1 or len(exprs) > MOST:
         return []
     rows_are_even = len(span.axes) == 1 or inner.extent % run == 0

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from graphc.codegen.spell import FEW
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, index_of, operands
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, indices_of
 from graphc.ir.node import Node, make, rebuild
 
 
@@ -56,15 +56,7 @@ def stretches(body: tuple, axis: Axis) -> Stretches | None:
 
 
 def _indices(body: tuple) -> list[Index]:
-    found, seen, stack = [s.index for s in body if type(s) is Store], set(), [s.value for s in body]
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen.add(expr)
-            stack += operands(expr)
-            if (index := index_of(expr)) is not None:
-                found.append(index)
-    return found
+    return [*(s.index for s in body if type(s) is Store), *indices_of(s.value for s in body)]
 
 
 def _divisions(index: Index, axis: Axis) -> list[FloorDiv | Mod]:

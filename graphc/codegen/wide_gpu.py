@@ -6,14 +6,12 @@ and for what is left over at the end, it goes on one by one.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
 
 from msgspec import Struct
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data, Index
-from graphc.ir.kernel import LOAD, Kernel, Let, Loop, Store, operands
-from graphc.ir.node import Node
+from graphc.ir.kernel import LOAD, Kernel, Let, Loop, Store, below
 
 BYTES = 16                  # that one instruction moves at most
 WORDS = {16: "uint4", 8: "uint2", 4: "uint32_t", 2: "uint16_t"}
@@ -55,7 +53,7 @@ def wide(kernel: Kernel, group: int) -> Wide | None:
     if not statements:
         return None
     axis = kernel.parallel[-1]
-    exprs = expressions(s.value for s in statements)
+    exprs = list(below(s.value for s in statements))
     reads = dict.fromkeys((e.attrs[0], e.attrs[1]) for e in exprs if e.op is LOAD and moves(e.attrs[1], axis))
     stores = [s for s in statements if type(s) is Store]
     fit = (len(exprs) <= MOST and len({s.buffer for s in stores}) == len(stores)
@@ -85,18 +83,6 @@ def _statements(kernel: Kernel) -> list | None:
             return None
         out += inside
     return out
-
-
-def expressions(values: Iterable[Node]) -> list[Node]:
-    """All that is computed, each once."""
-    seen: dict[Node, None] = {}
-    stack = list(values)
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen[expr] = None
-            stack += operands(expr)
-    return list(seen)
 
 
 def moves(index: Index, axis: Axis) -> bool:

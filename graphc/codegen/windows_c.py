@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from graphc.codegen.copied_c import copied_from
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, data_exprs, index_of, index_value, load
+from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, data_exprs, index_value, indices_of, load
 from graphc.ir.node import Node, rebuild
 from graphc.ir.trees import CHUNKS
 
@@ -62,7 +62,7 @@ def windows(s: Template, operand: Operand) -> Windows | None:
     """None where there are none that overlap."""
     walked = s.walked(operand)
     columns, sums = walked["n"].axes, list(walked["k"].axes)
-    indices = _indices(operand.body)
+    indices = indices_of((s.value for s in statements(operand.body)), gathered=False)
     if innermost(operand.body).axis not in (columns[-1], sums[-1]):
         return None
     if any(data_exprs(index) for index in indices):
@@ -100,18 +100,6 @@ def statements(body: tuple) -> list:
     found: list = []
     for x in body:
         found += statements(x.body) if type(x) is Loop else [x]
-    return found
-
-
-def _indices(body: tuple) -> list[Index]:
-    found, seen, stack = [], set(), [x.value for x in statements(body)]
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen.add(expr)
-            if index_of(expr) is not None:
-                found.append(index_of(expr))
-            stack.extend(expr.srcs)
     return found
 
 

@@ -11,6 +11,7 @@ that very axis), and what is accumulated or let outside such a loop is an array 
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from msgspec import Struct
@@ -231,3 +232,21 @@ def operands(expr: Node) -> tuple[Node, ...]:
     """The expressions that this one reads: its sources and what its index gathers."""
     index = index_of(expr)
     return expr.srcs if index is None else (*expr.srcs, *data_exprs(index))
+
+
+def below(roots: Iterable[Node], gathered: bool = True) -> Iterator[Node]:
+    """All expressions under these, each once, in an order that depends on the structure alone: names are given in it.
+    `gathered`: with those that stand inside of indices."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        expr = stack.pop()
+        if expr not in seen:
+            seen.add(expr)
+            stack.extend(operands(expr) if gathered else expr.srcs)
+            yield expr
+
+
+def indices_of(roots: Iterable[Node], gathered: bool = True) -> list[Index]:
+    """The indices at which the expressions under these read or count, each once."""
+    return list(dict.fromkeys(i for i in map(index_of, below(roots, gathered)) if i is not None))

@@ -14,8 +14,8 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD, Accumulate, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, data_exprs, index_of, index_value,
-    operands,
+    LOAD, Accumulate, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, index_value,
+    indices_of,
 )
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST, OTHER
@@ -142,7 +142,7 @@ class Contraction:
         for name, value in self.values.items():
             parts.setdefault(self._part(name), []).append(value)
         for part, roots in parts.items():
-            for index in self._indices(roots):
+            for index in indices_of(roots):
                 for axis, inner in ix.refinements(index):
                     for name, axes in self.spaces.items():
                         if axis in axes and name not in wanted and (name == "b" or name[:-1] == part):
@@ -154,19 +154,6 @@ class Contraction:
     def _part(self, operand: str) -> str:
         """What the names of an operand's spaces begin with."""
         return operand
-
-    def _indices(self, roots: list[Node]) -> dict[Index, None]:
-        found: dict[Index, None] = {}
-        seen, stack = set(), list(roots)
-        while stack:
-            expr = stack.pop()
-            if expr not in seen:
-                seen.add(expr)
-                index = index_of(expr)
-                if index is not None:
-                    found[index] = None
-                stack.extend(operands(expr))
-        return found
 
     # ------------------------------------------------------------------------------------------- expressions
 
@@ -291,15 +278,8 @@ def innermost_axis(body: tuple) -> Axis:
 
 def _contiguous(value: Node, axis: Axis) -> int:
     """How many loads of an expression are contiguous along an axis."""
-    count, seen, stack = 0, set(), [value]
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen.add(expr)
-            if expr.op is LOAD and not data_exprs(expr.attrs[1]):
-                count += expr.attrs[1].coefficient(axis) == 1
-            stack.extend(operands(expr))
-    return count
+    return sum(expr.op is LOAD and not data_exprs(expr.attrs[1]) and expr.attrs[1].coefficient(axis) == 1
+               for expr in below([value]))
 
 
 def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import INDEX, VALUE, index_of, operands
+from graphc.ir.kernel import INDEX, VALUE, below, index_of
 from graphc.ir.node import Node, const, const_value, make
 from graphc.ir.ops import ADD, AND, CAST, CHECK_INDEX, CONST, INVERT, LE, LT, OR, SUB, WHERE
 
@@ -73,11 +73,8 @@ def _position(expr: Node, axes: set[Axis]) -> tuple[Index, tuple[Node, ...]] | N
 
 def _is_fixed(expr: Node, axes: set[Axis]) -> bool:
     """Whether an expression is the same all along these axes."""
-    stack = [expr]
-    while stack:
-        e = stack.pop()
+    for e in below([expr]):
         index = index_of(e)
         if e.op is CHECK_INDEX or e.op is VALUE or (index is not None and ix.axes_of(index) & axes):
             return False
-        stack.extend(operands(e))
     return True

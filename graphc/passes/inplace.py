@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Let, Local, Loop, Store, index_value, operands
+from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Let, Local, Loop, Store, below, index_value
 from graphc.ir.node import Node
 
 _STATEMENTS = (Loop, If, Let, Local, Accumulate, Store)
@@ -57,16 +57,10 @@ class _Accesses(Struct, eq=False):
                     self.stores.setdefault(s.buffer, []).append((self.time, _Access(s.index, False, loops)))
 
     def _expr(self, root: Node, loops: tuple[tuple[int, Axis], ...]) -> None:
-        seen, stack = set(), [root]
-        while stack:
-            e = stack.pop()
-            if e in seen:
-                continue
-            seen.add(e)
+        for e in below([root]):
             if e.op is LOAD:
                 number, index = e.attrs
                 self.loads.setdefault(number, []).append((self.time, _Access(index, bool(e.srcs), loops)))
-            stack.extend(operands(e))
 
 
 def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], bool], group: int = 0

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_of, index_value, operands
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_value, indices_of
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ADD, ATTENTION, BLOCKED, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
@@ -188,14 +188,8 @@ class _Lowering:
 
     def _computed(self) -> list[Node]:
         """The operations on elements, each once."""
-        seen: dict[Node, None] = {}
-        stack = [s.value for stage in self.stages for s in stage.body]
-        while stack:
-            expr = stack.pop()
-            if expr not in seen:
-                seen[expr] = None
-                stack.extend(expr.srcs)
-        return [expr for expr in seen if expr.op.kind == ELEMENTWISE]
+        roots = [s.value for stage in self.stages for s in stage.body]
+        return [expr for expr in below(roots, gathered=False) if expr.op.kind == ELEMENTWISE]
 
     def windows(self) -> tuple[Axis, ...]:
         """Of a narrow map, the axes to write out: the last; with it the one before if that is as short, as in small
@@ -314,16 +308,7 @@ class _Lowering:
         """One more than the deepest accumulation that the expressions read."""
         if not self.depths:
             return 0
-        deepest, seen, stack = -1, set(), list(exprs)
-        while stack:
-            expr = stack.pop()
-            if expr in seen:
-                continue
-            seen.add(expr)
-            if expr.op is VALUE:
-                deepest = max(deepest, self.depths[expr.attrs[0]])
-            stack.extend(operands(expr))
-        return deepest + 1
+        return 1 + max((self.depths[expr.attrs[0]] for expr in below(exprs) if expr.op is VALUE), default=-1)
 
     def _reduce(self, node: Node) -> None:
         name = self.names[node]
@@ -438,22 +423,14 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------------ assembly
 
     def _collect_indices(self) -> None:
-        seen, stack = set(), []
+        roots = []
         for stage in self.stages:
             for s in stage.body:
-                stack += [s.value] + ([s.other] if type(s) is Accumulate and s.other is not None else [])
+                roots += [s.value] + ([s.other] if type(s) is Accumulate and s.other is not None else [])
                 if type(s) is Store:
                     self.indices[s.index] = None
-                    stack += [index_value(s.index)]
-        while stack:
-            expr = stack.pop()
-            if expr in seen:
-                continue
-            seen.add(expr)
-            index = index_of(expr)
-            if index is not None:
-                self.indices[index] = None
-            stack.extend(operands(expr))
+                    roots += [index_value(s.index)]
+        self.indices.update(dict.fromkeys(indices_of(roots)))
 
     def _loops(self, stage: Stage) -> tuple:
         """The loop nest of a stage around its statements."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import INDEX, LOAD, If, Loop, index_of, operands
+from graphc.ir.kernel import INDEX, LOAD, If, Loop, below, index_of
 from graphc.ir.node import Node, const, make, rebuild
 from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 
@@ -45,18 +45,13 @@ def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tupl
 def _conditions(body: tuple, axes: tuple[Axis, ...]) -> tuple[dict[Node, tuple[Axis, Range]], int]:
     """The comparisons in the stores that are about one axis, and how many expressions there are."""
     found: dict[Node, tuple[Axis, Range]] = {}
-    seen, stack = set(), [s.value for s in body]
-    while stack:
-        expr = stack.pop()
-        if expr in seen:
-            continue
-        seen.add(expr)
+    exprs = list(below(s.value for s in body))
+    for expr in exprs:
         if expr.op in (LE, LT) and all(s.op is INDEX and s.dtype is dt.int64 for s in expr.srcs):
             about = _range(expr, axes)
             if about is not None:
                 found[expr] = about
-        stack.extend(operands(expr))
-    return found, len(seen)
+    return found, len(exprs)
 
 
 def _range(expr: Node, axes: tuple[Axis, ...]) -> tuple[Axis, Range] | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, data_exprs, index_of, operands
+from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, below, data_exprs, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 
 TURNABLE = (4, 8)           # bytes of an element of which squares are turned in registers
@@ -45,21 +45,9 @@ def _roots(stage) -> list[Node]:
     return found
 
 
-def below(roots: list[Node]) -> dict[Node, None]:
-    """All expressions under these, in an order that depends on the structure alone: names are given in it."""
-    seen: dict[Node, None] = {}
-    stack = list(roots)
-    while stack:
-        expr = stack.pop()
-        if expr not in seen:
-            seen[expr] = None
-            stack.extend(operands(expr))
-    return seen
-
-
 def _expensive_shared(first: list[Node], second: list[Node], axes: set[Axis]) -> list[Node]:
     """The largest expressions below both that hold an expensive operation on the row."""
-    common = below(first)
+    common = set(below(first))
     cost: dict[Node, tuple[bool, bool]] = {}    # expression -> (depends on the row, is expensive there)
 
     def facts(expr: Node) -> tuple[bool, bool]:

@@ -14,7 +14,7 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, shift
 from graphc.ir.kernel import (
-    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, index_of, operands,
+    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, index_of,
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
@@ -326,13 +326,7 @@ class _KernelChecker:
             self._inside(index, local.extent, name, ranges, set())
 
     def expr(self, root: Node, ranges: Ranges, asked: set[Axis]) -> None:
-        seen: set[Node] = set()
-        stack = [root]
-        while stack:
-            e = stack.pop()
-            if e in seen:
-                continue
-            seen.add(e)
+        for e in below([root]):
             self.require(e.shape == (), f"{e} is not a scalar")
             if e.op is VALUE:
                 self.require(e.attrs[0] in self.known, f"{e.attrs[0]} is read before it is known")
@@ -345,7 +339,6 @@ class _KernelChecker:
             elif e.op not in (CONST, PARAM):
                 problem = _dtype_problem(e)
                 self.require(problem is None, f"{e} {problem}")
-            stack.extend(operands(e))
 
     def _load(self, e: Node, ranges: Ranges, asked: set[Axis]) -> None:
         number, index = e.attrs
@@ -359,15 +352,12 @@ class _KernelChecker:
 
     def _axes_below(self, root: Node) -> set[Axis]:
         found: set[Axis] = set()
-        stack = [root]
-        while stack:
-            e = stack.pop()
+        for e in below([root]):
             index = index_of(e)
             if index is not None:
                 found |= axes_of(index)
             if e.op is VALUE:
                 found |= self.lets.get(e.attrs[0], set())
-            stack.extend(operands(e))
         return found
 
     def _axes(self, index: Index, ranges: Ranges) -> None:
