@@ -36,13 +36,14 @@ class _History(threading.local):
 history = _History()
 
 
-def host_view(node: Node) -> np.ndarray | None:
+def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
     """The values of a node as a NumPy view of memory that exists already, or None where that needs a computation.
 
     Follows reshape, permute, expand and slice down to a realized leaf or a constant. The result shares its memory, or
     the host's copy of a device's memory; a small part of what is large there is better taken out by the device.
+    `copied`: whether such a copy may be made for it.
     """
-    path, wanted = [], node.nbytes
+    path, wanted = [], node.nbytes if copied else 0
     while node.value is None and node.op in _VIEWS:
         path.append(node)
         node = node.srcs[0]
