@@ -62,6 +62,9 @@ def test_threads_change_no_bit(dtype, monkeypatch):
             x.reshape(-1)[::3] = random.choice(np.array([0.0, -0.0, np.nan, -np.nan], dtype), x.reshape(-1)[::3].size)
         elif x.dtype.itemsize == 8:
             x.reshape(-1)[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if x.dtype.itemsize == 8:   # which differ in their last bits alone
+            near = np.array([x.dtype.type(3).view(np.int64) + k for k in range(3)]).view(dtype)
+            x.reshape(-1)[1::4] = random.choice(near, x.reshape(-1)[1::4].size)
         order = np.argsort(x, axis=axis, kind="stable")
         falling = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
         for threads in (1, 3):
