@@ -260,7 +260,7 @@ def _wrapped(n: int) -> int:
 
 
 def _rank(x: np.ndarray, found: np.ndarray) -> None:
-    """Integers in the order of the values of x (of uint64: its bits); of floats with one zero, and one NaN above all."""
+    """Integers in the order of the values of x (of uint64: bits); of floats with one zero, and one NaN above all."""
     if x.dtype.kind != "f":
         found[...] = x.view(np.int64) if x.dtype.itemsize == 8 else x
         return
