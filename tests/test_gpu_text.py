@@ -57,6 +57,17 @@ def test_golden_programs(name, dialect):
     assert all(f.facts.get("spills", 0) <= 256 and f.facts.get("registers", 0) <= 128 for f in findings)
 
 
+@pytest.mark.parametrize("features", [64, 128])
+def test_gradients_of_attention_do_not_spill(features):
+    """The larger of the two kernels has the sums of two results, beside the products under their weights."""
+    q, k, v, g = (gc.asarray(np.ones((2, 256, features), np.float32)) for _ in range(4))
+    _, pull = gc.vjp(lambda k, v: gc.scaled_dot_product_attention(q, k, v, is_causal=True), k, v)
+    for dialect in DIALECTS:
+        kernels = tuple(x for x in kernels_of(list(pull(g)), dialect) if "weighted" in x.entry)
+        assert len(kernels) == 1
+        assert all(f.facts.get("spills", 0) == 0 for f in accepted(kernels, dialect))
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed, dialect, programs):

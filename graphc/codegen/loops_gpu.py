@@ -85,7 +85,8 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
     values = {"entry": entry, "helpers": helpers(environment, list(spell.helpers)), "buffers": buffers,
               "params": params, "axes": axes, "body": body, "prologue": prologue, "scratch": model.scratch > 0,
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
-              "words": words, "teams": model.teams_text(), "members": most if members else 0,
+              "words": words, "shared_words": model.crowded and language.shared_words,
+              "teams": model.teams_text(), "members": most if members else 0,
               "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
               + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
               "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
@@ -119,6 +120,7 @@ class _Model:
         self.spell = GpuSpeller(dialect(name), kernel)
         self.group = self.spell.language.target.group
         self.scratch = 0
+        self.crowded = False                # it is short of registers
         self.shared: dict[str, str] = {}    # arrays of one element for each item -> type
         self.inside = False                 # a loop whose turns are dealt out to the items of a team
         reduces = any(type(s) is Loop and s.kind == "reduce" and _sums(s)[0].order != "chain" for s in kernel.body)

@@ -36,6 +36,7 @@ def weighted(model, s: Template) -> dict:
     sizes |= {"tile_r": DEPTH * (r.length + PAD), "tile_s": DEPTH * (BLOCK + PAD)}
     sizes |= {f"all_{name}": r.length for name in facts["rows"]}
     model.shared_sizes |= {name: (register, size) for name, size in sizes.items()}
+    model.crowded = True
     d = facts["diagonal"]
     return {"kind": "weighted", "type": register, "result": s.result, "chunk": BLOCK, "length": r.length,
             "block": r.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group,

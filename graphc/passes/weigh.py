@@ -17,6 +17,7 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Operand, Span, Store, Template, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ADD, CAST, DIV, EXP, FMA, INVERT, MUL, NEG, SUB, WHERE
+from graphc.ir.trees import CHUNKS
 from graphc.passes.attend import SCORE, Attention
 from graphc.passes.contract import nest
 from graphc.passes.diagonal import diagonal_of, is_const
@@ -26,6 +27,7 @@ from graphc.passes.place import place
 
 GROUP_ROWS = (64, 32, 16)       # of a group of work items
 GROUP_COLUMNS = 65              # of its arrays in shared memory
+GROUP_SUMS = 64                 # words of registers for the sums of a work item, each of whose rows has four columns
 
 
 class Bound(Struct, frozen=True):
@@ -189,10 +191,15 @@ class Weighted(Attention):
                         facts)
 
     def _rows_of_a_chunk(self) -> int:
-        """As many as fit the memory of a group of work items, of each product and weight those of 64 columns."""
-        shared = self.schedule.target.shared
-        bytes_of_a_row = max(len(self.parts), len(self.weights)) * GROUP_COLUMNS * self.node.dtype.accumulator.itemsize
-        return next(rows for rows in GROUP_ROWS if rows * bytes_of_a_row <= shared * 3 // 4) if shared else QUERIES
+        """As many as fit the memory of a group of work items, of each product and weight those of 64 columns, and their
+        sums the registers."""
+        shared, itemsize = self.schedule.target.shared, self.node.dtype.accumulator.itemsize
+        if not shared:
+            return QUERIES
+        bytes_of_a_row = max(len(self.parts), len(self.weights)) * GROUP_COLUMNS * itemsize
+        words = sum(-(-v.shape[-1] // CHUNKS["attention"]) for v in self.node.srcs[1::2]) * itemsize    # for 16 rows
+        return next((rows for rows in GROUP_ROWS if rows * bytes_of_a_row <= shared * 3 // 4
+                     and rows // 16 * words <= GROUP_SUMS), GROUP_ROWS[-1])
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (*(a for a in self.spaces["b"] if a.extent != 1), template.span("r").block), 1

@@ -33,6 +33,8 @@ SOURCES = ("fibers.h", "gpu.h", "emulate.cpp")
 ORDERS = ("rising", "falling", "random")  # emulate.cpp numbers them so
 DIVERGED, NO_MEMORY = 1, 2  # what its emu_run returns
 BASE = ("-x", "c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing")
+PLAIN = ("-nostdlib", "-fno-exceptions")     # linking with C++'s own library is a quarter of the time
+LIBRARIES = ("-lm", "-lc", "-lgcc")
 SANITIZED = ("-fsanitize=address", "-fsanitize-sections=emu_shared", "-fno-omit-frame-pointer", "-g")
 MOST_THREADS = 1024  # of a block
 GUARD = 64  # a copy begins at a multiple of this
@@ -80,7 +82,7 @@ class Emulator:
     def __init__(self, hip: bool = False, wavefront: int = 32, sanitize: bool = False):
         self.wavefront = wavefront
         self._options = (f"-DEMU_WAVEFRONT={wavefront}", f"-DGC_WAVE={wavefront}", *(("-DEMU_HIP",) if hip else ()),
-                         *(SANITIZED if sanitize else ()))  # fmt: skip
+                         *(SANITIZED if sanitize else PLAIN))  # fmt: skip
         self._scheduler_options = SANITIZED if sanitize else ()
         self._kernels: dict[KernelSource, EmulatedKernel] = {}
         self._lock = threading.Lock()
@@ -246,8 +248,9 @@ def _headers() -> str:
 def _job(entry: str, text: str, options: tuple[str, ...]) -> Job:
     cc = find_compiler()
     flags = (*cc.flags, *options)
-    digest = hashlib.blake2b("\0".join([cc.identity, *flags, _headers(), text]).encode(), digest_size=16).hexdigest()
-    return Job(f"emulated-{entry[:100]}-{digest}", text, flags, (), FOLDER)
+    used = "\0".join([cc.identity, *flags, *LIBRARIES, _headers(), text])
+    digest = hashlib.blake2b(used.encode(), digest_size=16).hexdigest()
+    return Job(f"emulated-{entry[:100]}-{digest}", text, flags, LIBRARIES, FOLDER)
 
 
 @cache
