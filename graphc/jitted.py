@@ -21,6 +21,7 @@ from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.replay import FACTS, Replay, record, spec_of
+from graphc.steady import run_and_watch
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current
 from graphc.written_out import MISS, written_out
@@ -129,10 +130,14 @@ class Jitted:
                 else:
                     node, count = None, len(nodes)
                     for replay in self._replays.get(tuple(key), ()):
+                        if replay.steady is not None:
+                            result = replay.steady.run(replay, handles, nodes, numbers)
+                            if result is not MISS:
+                                return result
                         if replay.accepts(handles, nodes):
                             if replay.inline or not replay.in_place:
                                 break
-                            return replay.run(handles, nodes, numbers)
+                            return run_and_watch(replay, handles, nodes, numbers, count)
                     else:
                         replay = None
             if replay is not None:

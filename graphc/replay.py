@@ -22,7 +22,8 @@ from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
-from graphc.tensor import Tensor, history
+from graphc.steady import Steady, fits
+from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
 from graphc.tracing import Scalar, Trace, fixed, grad_of, numbers_of, recording
 
@@ -153,6 +154,10 @@ class Replay:
 
     def __init__(self, recorded: Recorded, call: Call):
         self.fast: Callable | None = None       # the common call; see graphc/written_out.py
+        self.steady: Steady | None = None            # what the next call need not look at again; see graphc/steady.py
+        self.quick = False                      # whether there can be such
+        self.rebound = self.seen = 0            # tensors of `closed` that others have rebound; and before the last look
+        self.left = -1                          # and after the last call
         self.closed, self.structure = recorded.closed, recorded.structure
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
         driver.realize([handle.node for handle in self.closed], "jit")
@@ -186,6 +191,10 @@ class Replay:
         plain = not (self.tape or self.scalars or self.writes or self.lost or self.patches or self.fills)
         self.single = plain and self.structure == LEAF and self.results == [("tensor", 0)]
         self.facts = self._facts()
+        self.quick = fits(self, len(call.handles))
+        if self.quick:
+            with driver.lock:
+                rebinding.watch(self, self.closed)
 
     def _compile(self, roots: list[Node], recorded: Recorded, pool: _Pool) -> None:
         self.roots: tuple[Node, ...] = ()
@@ -222,6 +231,7 @@ class Replay:
 
     def accepts(self, handles: list[Tensor], nodes: list[Node]) -> bool:
         """Does it serve this call? Then the tensors that f closes over are added to both lists. Under the lock."""
+        self.seen = self.rebound
         closed = self.closed
         if self.looked:
             closed = self.closed_for(handles)
@@ -260,6 +270,9 @@ class Replay:
             return tensor
         for k in self.donated:
             _must_be_free(nodes, k)
+        self.steady = None
+        for k in (*self.lost, *[k for k, _, _ in self.writes]):
+            rebinding.of(handles[k], self)      # who holds on to its memory lets go
         given = [p for p in self.in_place if _held(nodes, self.inputs[p]) == _held_alone()] if self.in_place else ()
         values = numbers_of(self.tape, numbers, self.draws)
         words = self.words.copy()
@@ -274,10 +287,12 @@ class Replay:
                     for (dtype, shape, site), value in zip(self.made, buffers, strict=True)] + pool
         for k, place, is_variable in self.writes:
             handles[k].node = pool[place]
+            rebinding.of(handles[k], self)
             if is_variable:
                 handles[k].requires_grad = True
         for k in self.lost:
             handles[k].node = driver.given_away(nodes[k])
+            rebinding.of(handles[k], self)
         made = [wrap(pool[what]) if kind == "tensor" else handles[what] if kind == "handle" else
                 values[what] if kind == "number" else what for kind, what in self.results]
         for k, which in self.fills:
@@ -286,14 +301,14 @@ class Replay:
 
     def _compute(self, nodes: list[Node], words: list[int], given: Sequence[int]) -> Sequence[Buffer]:
         if self.entry is None or settings.verify:
-            return self._step_by_step(nodes, words)
+            return self.step_by_step(nodes, words)
         there = nodes + self.extras if self.extras else nodes
         try:
             return self.entry.executable.run([there[k].value for k in self.inputs], words, given)
         except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
-            return self._step_by_step(nodes, words)     # which finds out whose line it is
+            return self.step_by_step(nodes, words)     # which finds out whose line it is
 
-    def _step_by_step(self, nodes: list[Node], words: list[int]) -> list[Buffer]:
+    def step_by_step(self, nodes: list[Node], words: list[int]) -> list[Buffer]:
         """The same by way of the graph, as if it had been recorded by this call."""
         there = nodes + self.extras
         roots = canonical.bound(self.roots, [there[k] for k in self.inputs], words)

@@ -14,6 +14,7 @@ import math
 import operator
 import threading
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -67,6 +68,40 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
             except ValueError:  # more bytes than NumPy can count
                 return None
     return array
+
+
+class _Rebinding:
+    """Told of tensors that have come to stand for another node, for those who watch them (graphc/steady.py).
+
+    A watcher has two attributes: `rebound` changes whenever one of its tensors has been rebound, `steady` is what it
+    knows of them, which is dropped then. So who has read `rebound`, then looked at the tensors, and finds it unchanged
+    need not look again.
+    """
+
+    def __init__(self):
+        self._watchers: dict[int, tuple[weakref.ref, ...]] = {}     # by the id of a tensor
+        self._most = 1024           # ids, with which those of watchers that are gone are taken out
+
+    def watch(self, watcher, tensors: Sequence[Tensor]) -> None:
+        """For as long as the watcher lives, which holds the tensors. Under the lock over graphs."""
+        if len(self._watchers) > self._most:
+            alive = {k: tuple([r for r in found if r() is not None]) for k, found in self._watchers.items()}
+            self._watchers = {k: found for k, found in alive.items() if found}
+            self._most = 2 * len(self._watchers) + 1024
+        reference = weakref.ref(watcher)
+        for tensor in tensors:
+            self._watchers[id(tensor)] = (*self._watchers.get(id(tensor), ()), reference)
+
+    def of(self, tensor: Tensor, but=None) -> None:
+        """A tensor stands for another node, or for other values, from now on. but: who knows already."""
+        for reference in self._watchers.get(id(tensor), ()):
+            watcher = reference()
+            if watcher is not None and watcher is not but:
+                watcher.rebound += 1
+                watcher.steady = None
+
+
+rebinding = _Rebinding()
 
 
 class Tensor:
@@ -266,6 +301,7 @@ class Tensor:
             self.requires_grad = True
         else:
             self.node = node
+        rebinding.of(self)
 
     # ---- gradients
 
@@ -289,6 +325,7 @@ class Tensor:
                                  fix="use a floating-point or complex dtype")
             self.node = variable(self.node, LEAF)
             handles[self.node] = weakref.ref(self)
+        rebinding.of(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad`, as PyTorch spells it. Returns the tensor itself."""

@@ -35,7 +35,7 @@ def written_out(replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], su
     kinds: Tensor, float or int for each argument. nodes: those of the call. surroundings: as in the key.
     """
     direct = getattr(getattr(replay.entry, "executable", None), "direct", None)
-    if direct is None or replay.structure != LEAF and (
+    if direct is None or direct.big or replay.structure != LEAF and (
             replay.structure[0] not in _TREES or any(part != LEAF for part in replay.structure[2])):
         return None
     plain = not (replay.writes or replay.lost or replay.donated or replay.fills or replay.looked or replay.scalars)

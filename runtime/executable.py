@@ -39,6 +39,8 @@ class Direct(Struct, frozen=True):
     arena: int
     params: int
     launches: int
+    aliases: tuple[int | None, ...]     # for each output the position of the input whose memory it can take over
+    big: bool                           # a run has to ask first whether its memory is there
 
 
 class CpuExecutable:
@@ -62,9 +64,9 @@ class CpuExecutable:
         self._image = code.image
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
         self.direct = None
-        if self._image is not None and self._plain and not self._big:
+        if self._image is not None and self._plain:
             self.direct = Direct(self._run, code.fail, self._image, tuple(self._output_bytes), program.arena,
-                                 layout.params, self._launches)
+                                 layout.params, self._launches, tuple(self._aliases), self._big)
 
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
         """See runtime.backend.Executable. Written without Python frames where it can be: small programs wait for it."""

@@ -7,7 +7,7 @@ import numpy as np
 
 import graphc as gc
 from graphc.errors import GraphcError, ShapeError
-from graphc.tensor import Tensor
+from graphc.tensor import Tensor, rebinding
 
 
 class StateError(GraphcError, KeyError):
@@ -157,6 +157,7 @@ def _replace(t: Tensor, value: Tensor) -> None:
     """Another dtype or device for the same handle."""
     wanted = t.is_variable
     t.node = value.node
+    rebinding.of(t)
     t.grad = None
     if wanted:
         t.requires_grad = True
