@@ -212,7 +212,9 @@ class CupyQueue:
         self.stream = cupy.cuda.Stream()
         self._memcpy = cupy.cuda.runtime.memcpyAsync
         self._to_device = cupy.cuda.runtime.memcpyHostToDevice
-        self.architecture = cupy.cuda.Device(self.device).compute_capability
+        # For HIP the name: 9.0 is the compute capability of several kinds whose code differs.
+        self.architecture = (self.facts["gcnArchName"].decode() if hip
+                             else cupy.cuda.Device(self.device).compute_capability)  # fmt: skip
         # No contraction: a multiplication and an addition become one operation only where the text says so.
         own = ("-ffp-contract=off", f"-DGC_WAVE={self.facts['warpSize']}") if hip else ("--fmad=false",)
         self.options = ("-std=c++17", *own)

@@ -205,7 +205,7 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
     """What to put into sys.modules."""
     RawModule.hip = hip
     properties = {"name": b"Fake", "multiProcessorCount": 1, "totalGlobalMem": 1 << 30, "sharedMemPerBlock": 48 << 10,
-                  "warpSize": 64 if hip else 32}  # fmt: skip
+                  "warpSize": 64 if hip else 32} | ({"gcnArchName": b"gfx90a"} if hip else {})  # fmt: skip
     cupy, cupyx = types.ModuleType("cupy"), types.ModuleType("cupyx")
     for module in (cupy, cupyx):
         module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)

@@ -61,6 +61,15 @@ def test_a_program_of_several_kernels(device):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4)
 
 
+def test_kernels_are_kept_for_the_kind_of_device(device, monkeypatch):
+    backend = driver.backend_of(device)
+    assert backend.describe()["architecture"] == {"cuda": "90", "hip": "gfx90a"}[device]
+    kernel = KernelSource("nothing", 'extern "C" __global__ void nothing(const long long *table) {}')
+    key = backend._queue.key(kernel)
+    monkeypatch.setattr(backend._queue, "architecture", "another")
+    assert backend._queue.key(kernel) != key
+
+
 def test_replays_of_a_graph_are_fresh(device):
     """Other inputs, outputs and scalars at each call: what the graph reads is what was uploaded for it."""
     @gc.jit
