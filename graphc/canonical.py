@@ -48,6 +48,7 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
     params: list[int] = []
     order: list[Node] = []
     parts: dict[Node, Node] = {}
+    divided: set[Node] = set()      # the leaves that these are parts of
     device = None
     traced = False
     stack = list(reversed(roots))
@@ -67,6 +68,9 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
             continue
         if node.op is SLICE and not whole and (offset := _offset(node)) is not None:
             src = node.srcs[0]
+            if src in number or src in divided:
+                return canonicalize(roots, whole=True)
+            divided.add(src)
             part = src.value.part(offset, node.nbytes)
             parts[node] = leaf = buffer(node.dtype, node.shape, part, node.device, node.site)
             number[node] = len(entries)
@@ -112,7 +116,7 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
         number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
-    if parts and _read_twice(parts, number):
+    if any(src in number for src in divided):
         return canonicalize(roots, whole=True)
     return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots, traced,
                  parts)
@@ -132,12 +136,6 @@ def _offset(node: Node) -> int | None:
         offset += start * rest
         rest *= n
     return offset
-
-
-def _read_twice(parts: dict[Node, Node], number: dict[Node, int]) -> bool:
-    """Is a leaf, of which a part is read, read elsewhere as well?"""
-    sources = [part.srcs[0] for part in parts]
-    return len(set(sources)) < len(sources) or any(src in number for src in sources)
 
 
 def _number_scalars(node: Node, ids: list, params: list[int]) -> None:

@@ -1,15 +1,20 @@
 """Bounded laziness: a graph that grows too deep, too wide or too heavy is realized by itself.
 
 A loop such as `x = x * 0.9 + y` that is never read would otherwise record without end, and its first read would
-compile all of it at once. At a depth of GRAPHC_LAZY_LIMIT (0: no limit) everything of that depth that a handle still
-needs is realized in one schedule, so that several states carried by one loop are not computed one after the other.
-Everything that waits is realized when it is MOST_NODES operations, or when it holds on to leaves that fill a quarter
-of the memory that is free: `total = total + gc.asarray(batch)`.
+compile all of it at once. At a depth of GRAPHC_LAZY_LIMIT (0: no limit) everything of that depth that somebody holds or
+that nothing has read yet is realized in one schedule: the states that a loop carries, and what it is in the middle of,
+which would be computed again otherwise. The next time it is done at the same instruction of the user's, some way before
+the limit, so that a loop cuts its graph into equal parts, whose program is compiled once. Everything that waits is
+realized when it is MOST_NODES operations, or when it holds on to leaves that fill a quarter of the memory that is free:
+`total = total + gc.asarray(batch)`.
 """
 from __future__ import annotations
 
+import functools
+import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -17,9 +22,11 @@ import numpy as np
 from graphc import driver
 from graphc.config import settings
 from graphc.errors import GraphcError
-from graphc.ir.node import Node, topological, untracked
+from graphc.ir import dtype as dt
+from graphc.ir.node import Node, make, topological, untracked
 from graphc.ir.node import _table as interned
-from graphc.ir.ops import BUFFER, CONST, PARAM
+from graphc.ir.node import buffer as make_leaf
+from graphc.ir.ops import BUFFER, CONST, NEG, PARAM
 from graphc.runtime import memory
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor, history
@@ -31,6 +38,7 @@ LEAST_BYTES = 64 << 20  # what leaves may hold on any machine
 
 class _State(threading.local):
     paused = 0
+    cut: object = None      # where in the user's program the last deep graph was realized
 
 
 class _Alarm:
@@ -102,7 +110,8 @@ def check(tensor: Tensor) -> None:
     limit = settings.lazy_limit
     if not limit or _state.paused:
         return
-    if node.depth >= limit:
+    if node.depth >= limit or (node.depth >= limit * 3 // 4 and node.site == _state.cut is not None):
+        _state.cut = node.site
         _realize(_ends(node, limit // 2))
         driver.realize([node])      # what is wrong with this one is reported here
     elif len(interned) > alarm.most:
@@ -140,18 +149,33 @@ _OF_ONE = GraphcError, np.linalg.LinAlgError
 
 
 def _ends(node: Node, depth: int) -> list[Node]:
-    """All nodes at least this deep, on the device of this one, that wait and that no other node reads.
+    """All nodes at least this deep, on the device of this one, that wait and that somebody holds or no node reads.
 
     Passes make nodes as well, with numbered leaves instead of memory: while the lock is held, none are at work, and
     what somebody keeps of theirs is left out.
     """
     with driver.lock:
         live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
-        read = {src for n in live for src in n.srcs}
-        ends = [n for n in live if n not in read and n.value is None and n.device == node.device and n.op is not CONST
-                and not isinstance(n.dtype, tuple)]
+        held = [count > _held_by_nobody() for count in _holders(live)]
+        ends = [n for n, is_held in zip(live, held, strict=True) if is_held and n.value is None
+                and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)]
         foreign: set[Node] = set()
         for n in topological(ends):
             if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
                 foreign.add(n)
         return [n for n in ends if n not in foreign]
+
+
+def _holders(nodes: Sequence[Node]) -> list[int]:
+    """How many references there are to each node, without those of the nodes that read it."""
+    reads = Counter(id(src) for n in nodes for src in n.srcs)
+    return [sys.getrefcount(n) - reads[id(n)] for n in nodes]
+
+
+@functools.cache
+def _held_by_nobody() -> int:
+    """What _holders says of a node that only another one reads. Tried out: Python's versions count differently."""
+    leaf = make_leaf(dt.float32, (), object(), "none")
+    nodes = [make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))]
+    nodes.append(nodes[0].srcs[0])
+    return _holders(nodes)[1]

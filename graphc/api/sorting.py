@@ -21,6 +21,7 @@ from graphc.api.reductions import any as any_of
 from graphc.api.reductions import max as max_of
 from graphc.api.reductions import min as min_of
 from graphc.api.reductions import sum as sum_of
+from graphc.api.session import realize
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -283,9 +284,12 @@ def bincount(x, /, weights=None, minlength: int = 0):
     if minlength < 0:
         raise ShapeError(f"minlength must not be negative: {minlength}", op="bincount")
     x = cast(x, dt.int64)
-    if x.size and int(min_of(x)) < 0:
-        raise ShapeError(f"there is a negative element: {int(min_of(x))}", op="bincount")
-    size = max(int(max_of(x)) + 1 if x.size else 0, minlength)
+    least, most = (min_of(x), max_of(x)) if x.size else (0, -1)
+    if x.size:
+        realize(least, most)    # in one kernel
+    if int(least) < 0:
+        raise ShapeError(f"there is a negative element: {int(least)}", op="bincount")
+    size = max(int(most) + 1, minlength)
     if weights is None:
         return _count_rows(size, x, expand_to(wrap(const(1, dt.int64)), x.shape, "bincount"))
     weights = cast(as_tensor(weights), dt.float64)

@@ -249,8 +249,8 @@ class _Lowering:
     def _across(self) -> bool:
         """Whether a scan or scatter runs along an axis that is not the last, so that others can be vectorised."""
         anchor = self.group.anchors[0]
-        if anchor.op.kind == SCATTER:
-            return True
+        if anchor.op.kind == SCATTER:       # of rows, or of single elements
+            return prod(anchor.shape[1:]) > 1
         return anchor.attrs[0] != max((k for k, n in enumerate(anchor.shape) if n != 1), default=0)
 
     def _at(self, node: Node, inner: dict[int, Index]) -> tuple[Index, ...]:
