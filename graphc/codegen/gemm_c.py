@@ -33,6 +33,7 @@ UNROLLED = 16               # rows of b that one row of a meets while a sum stay
 SQUARE = 64                 # elements on each side of what is turned at a time
 MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
 GROUP = 64                  # columns after which the epilogue goes over their sums
+APART = 5 * LINE            # bytes between the sums of few rows: no two of them share a set of the L1 cache
 SPARE = 16                  # elements between the few rows of a, and between rows of sums, so that they share no set
 
 
@@ -57,14 +58,15 @@ def gemv(model, s: Template) -> dict:
     elif chains is None:
         _need(model, register, "keep")
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
-    width = _rounded(n.length, 2 * WIDEST // size)
+    apart = 0 if one else APART // size
+    width = _rounded(n.length, 2 * WIDEST // size) + apart
     turned = nests["a"]["turn"] or not in_place and chains is None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(_rounded(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
-            "span": SPAN, "chains": chains, "depth": DEPTH, "one": one,
+            "span": SPAN, "chains": chains, "depth": DEPTH, "one": one, "apart": apart,
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
             "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)) if turned else None, **nests,

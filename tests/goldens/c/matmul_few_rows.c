@@ -59,7 +59,8 @@ static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, 
             GC_KEEP(y[1]);
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) {
-                const gc_vector factor = x[rows * k + r] - (gc_vector){0};
+                gc_vector factor = x[rows * k + r] - (gc_vector){0};
+                if (rows > 2) GC_KEEP(factor);
                 c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
                 c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
             }
@@ -69,6 +70,12 @@ static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, 
 #pragma GCC unroll 2
             for (int v = 0; v < 2; v++) ((gc_vector *)(parts + r * stride + n))[v] = c[r][v];
     }
+}
+
+/* how many of some rows of a are taken together */
+static inline int64_t gc_sweep_step(int64_t rows, int64_t deep)
+{
+    return deep == 1 || rows < 2 ? 1 : rows < 4 ? 2 : 4;
 }
 
 /* the last few columns */
@@ -90,28 +97,34 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
     int64_t stride, int start)
 {
-    const int64_t strip = rows > 2 ? 512 : columns, deep = count < 8 ? 1 : 8;
-    for (int64_t n = 0; n < columns; n += strip)
-        for (int64_t k = 0; k < count; k += deep)
+    const int64_t strip = rows > 2 ? 512 : columns;
+    for (int64_t k = 0, deep; k < count; k += deep) {
+        float x[128];
+        deep = count - k < 8 ? 1 : 8;
+        for (int64_t r = 0, step; r < rows; r += step) {
+            step = gc_sweep_step(rows - r, deep);
+            for (int64_t l = 0; l < deep; l++)
+                for (int64_t i = 0; i < step; i++) x[r * deep + step * l + i] = a[(r + i) * a_stride + k + l];
+        }
+        for (int64_t n = 0; n < columns; n += strip)
             for (int64_t r = 0, step; r < rows; r += step) {
-                step = deep == 1 ? 1 : r + 4 <= rows ? 4 : r + 2 <= rows ? 2 : 1;
                 const int64_t some = MIN(columns - n, strip), whole = some / (2 * GC_LANES) * (2 * GC_LANES);
                 const int first = start && !k;
-                const float *y = b + k * b_stride + n;
-                float *to = parts + r * stride + n, x[4 * 8];
-                for (int64_t l = 0; l < deep; l++)
-                    for (int64_t i = 0; i < step; i++) x[step * l + i] = a[(r + i) * a_stride + k + l];
-                if (deep == 1) gc_sweep_some(1, 1, x, y, b_stride, some, to, stride, first);
-                else if (step == 4) gc_sweep_some(4, 8, x, y, b_stride, some, to, stride, first);
-                else if (step == 2) gc_sweep_some(2, 8, x, y, b_stride, some, to, stride, first);
-                else gc_sweep_some(1, 8, x, y, b_stride, some, to, stride, first);
+                const float *y = b + k * b_stride + n, *factors = x + r * deep;
+                float *to = parts + r * stride + n;
+                step = gc_sweep_step(rows - r, deep);
+                if (deep == 1) gc_sweep_some(1, 1, factors, y, b_stride, some, to, stride, first);
+                else if (step == 4) gc_sweep_some(4, 8, factors, y, b_stride, some, to, stride, first);
+                else if (step == 2) gc_sweep_some(2, 8, factors, y, b_stride, some, to, stride, first);
+                else gc_sweep_some(1, 8, factors, y, b_stride, some, to, stride, first);
                 if (whole < some)
-                    gc_sweep_rest(step, deep, x, y + whole, b_stride, some - whole, to + whole, stride, first);
+                    gc_sweep_rest(step, deep, factors, y + whole, b_stride, some - whole, to + whole, stride, first);
             }
+    }
 }
 #endif
 
-int64_t contract_dot_3bceadbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_46b89b34(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -146,7 +159,7 @@ int64_t contract_dot_3bceadbf(void *const *buf, const int64_t *arg, int64_t begi
             float *restrict dot0 = (float *)((char *)scratch + a13);
             float *restrict turned = (float *)((char *)scratch + a14);
             const int64_t m_from = m_first, m_to = m_last;
-            const int64_t stride = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL;
+            const int64_t stride = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL + 80;
             for (int64_t k_first = 0; k_first < a7; k_first += 4096) {
                 const int64_t k_last = MIN(k_first + 4096, a7);
                 {
