@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -110,7 +111,7 @@ def _c(kernel: KernelSource) -> list[Finding]:
     def work() -> dict[str, int]:
         return {"bytes": build(cc, [job])[job].stat().st_size}
 
-    return [_found(cc.identity.splitlines()[0], work)]
+    return [_found(f"{Path(cc.command[0]).name} {cc.identity.splitlines()[0]}", work)]
 
 
 def _cuda(kernel: KernelSource) -> list[Finding]:

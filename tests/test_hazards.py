@@ -162,7 +162,7 @@ def test_threads_that_update_one_base_at_a_time_do_not_share_their_writes():
 
 
 def test_a_forked_child_computes(compiled, backend):
-    """A device's driver does not work in a child: there it is told so, and does not hang."""
+    """A device's driver does not work in a child: there it is told so, and does not hang. An emulated one has none."""
     x = gc.asarray(np.arange(100_000.0))
     pending = x * 3.0
     assert float(gc.sum(x + 1)) == 5000050000.0      # threads and compiler were used
@@ -190,7 +190,7 @@ def test_a_forked_child_computes(compiled, backend):
         os.waitpid(child, 0)
         pytest.fail("the child hangs")
     holder.join()
-    assert os.waitstatus_to_exitcode(status) == (0 if backend == "cpu" else 3)
+    assert os.waitstatus_to_exitcode(status) == (0 if backend == "cpu" or backend.endswith("-emulated") else 3)
     assert float(gc.sum(pending)) == 3 * 4999950000.0
 
 
