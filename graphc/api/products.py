@@ -36,10 +36,16 @@ def matmul(x1, x2, /):
     if x1.__class__ is Tensor and x2.__class__ is Tensor and x1.node.dtype is x2.node.dtype:
         a, b = x1, x2
         left, right = a.node.shape, b.node.shape
-        if len(left) == len(right) == 2 and left[1] == right[0] and (left[0] != 1 or right[1] != 1):
-            return _dot(a, b, checked_size((left[0], right[1]), "matmul"))
         if len(left) == 1 and left == right and a.node.dtype.kind != "b":
             return sum_of_products(a, b, 0)
+        if 0 < len(left) <= 2 and 0 < len(right) <= 2 and left[-1] == right[0]:     # no stacks
+            rows, columns = left[:-1], right[1:]
+            (m,), (n,) = rows or (1,), columns or (1,)
+            if m != 1 or n != 1:
+                a = a if rows else reshape_to(a, (1, *left))
+                b = b if columns else reshape_to(b, (*right, 1))
+                found = _dot(a, b, checked_size((m, n), "matmul"))
+                return found if rows and columns else reshape_to(found, rows + columns)
     else:
         a, b = promoted("matmul", x1, x2)
     if a.ndim == 0 or b.ndim == 0:

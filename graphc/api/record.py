@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from math import prod
+from math import copysign, prod
 
 import numpy as np
 
@@ -60,7 +60,7 @@ _SCALAR_CACHE = 1024
 
 def scalar(value, dtype: DType, name: str) -> Node:
     """A constant node. A Python integer that the dtype can't hold raises OverflowError, as in NumPy."""
-    if value.__class__ is int and not value:
+    if not value and (value.__class__ is int or value.__class__ is float and copysign(1.0, value) > 0):
         node = _zeros.get(dtype)
         if node is None:
             node = _zeros[dtype] = const(value, dtype)
@@ -212,18 +212,8 @@ _UNARY: dict[tuple[Op, DType], DType] = {}
 
 def binary(op: Op, a, b, name: str) -> Tensor:
     """Record an elementwise op of two operands; at least one is a Tensor, the other may be anything array-like."""
-    if a.__class__ is Tensor:
-        na = a.node
-        if b.__class__ is Tensor:
-            nb = b.node
-        elif b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
-            nb = _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
-        else:
-            na, nb = operands(a, b, name)
-    elif b.__class__ is Tensor and (a.__class__ is float and b.node.dtype.kind == "f"
-                                    or a.__class__ is int and b.node.dtype.kind in "iuf"):
-        nb = b.node
-        na = _scalars.get((nb.dtype, a)) or scalar(a, nb.dtype, name)
+    if a.__class__ is Tensor and b.__class__ is Tensor:
+        na, nb = a.node, b.node
     else:
         na, nb = operands(a, b, name)
     common, result = _BINARY.get((op, na.dtype, nb.dtype)) or _plan_binary(op, na.dtype, nb.dtype, name)
@@ -246,6 +236,16 @@ def binary(op: Op, a, b, name: str) -> Tensor:
 
 def operands(a, b, name: str) -> tuple[Node, Node]:
     """Two operands of which any may be a Python number, taken weakly beside the other."""
+    if a.__class__ is Tensor:       # the commonest cases first
+        na = a.node
+        if b.__class__ is Tensor:
+            return na, b.node
+        if b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
+            return na, _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
+    elif b.__class__ is Tensor:
+        nb = b.node
+        if a.__class__ is float and nb.dtype.kind == "f" or a.__class__ is int and nb.dtype.kind in "iuf":
+            return _scalars.get((nb.dtype, a)) or scalar(a, nb.dtype, name), nb
     if a.__class__ in _PYTHON_SCALARS and b.__class__ not in _PYTHON_SCALARS:
         nb, na = _beside(as_tensor(b, None, name), a, name)
         return na, nb
@@ -292,9 +292,8 @@ def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None,
 
 def elementwise_of(op: Op, name: str, nodes: tuple[Node, ...], dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
     """The same of nodes."""
-    shape = nodes[0].shape
-    if any([n.shape != shape for n in nodes]):
-        shape = broadcast_shapes(name, *[n.shape for n in nodes])
+    shapes = {n.shape for n in nodes if n.shape}
+    shape = broadcast_shapes(name, *[n.shape for n in nodes]) if len(shapes) > 1 else shapes.pop() if shapes else ()
     dtype = dtype or op.result(*[n.dtype for n in nodes])
     return wrap(make(op, dtype, shape, nodes, attrs, device=common_device(name, *nodes), site=user_site(2)))
 
