@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_dac1e144(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -72,24 +72,28 @@ int64_t column_max_sum_div_dac1e144(void *const *buf, const int64_t *arg, int64_
             const int64_t length = a1;
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
-                if (count == 16)
+                for (int64_t i = i_start; i < i_stop; i++) max0_part[i - i_start] = -__builtin_inff();
+                int64_t next = first;
+                for (; next + 8 <= first + count; next += 8)
+                    _Pragma("GCC unroll 1")
                     for (int64_t i = i_start; i < i_stop; i++) {
-                        float max0_sum = -__builtin_inff();
-                        _Pragma("GCC unroll 16")
-                        for (int64_t r = 0; r < 16; r++) {
-                            const int64_t j = first + r;
+                        float max0_sum = max0_part[i - i_start];
+                        _Pragma("GCC unroll 8")
+                        for (int64_t r = 0; r < 8; r++) {
+                            const int64_t j = next + r;
                             const float t0 = x0[i + j * a2];
                             max0_sum = gc_max_float(max0_sum, (t0));
 
                         }
                         max0_part[i - i_start] = max0_sum;
                     }
-                else
+                for (; next < first + count; next++)
+                    _Pragma("GCC unroll 1")
                     for (int64_t i = i_start; i < i_stop; i++) {
-                        float max0_sum = -__builtin_inff();
-                        
-                        for (int64_t r = 0; r < count; r++) {
-                            const int64_t j = first + r;
+                        float max0_sum = max0_part[i - i_start];
+                        _Pragma("GCC unroll 1")
+                        for (int64_t r = 0; r < 1; r++) {
+                            const int64_t j = next + r;
                             const float t0 = x0[i + j * a2];
                             max0_sum = gc_max_float(max0_sum, (t0));
 
@@ -107,12 +111,15 @@ int64_t column_max_sum_div_dac1e144(void *const *buf, const int64_t *arg, int64_
             const int64_t length = a1;
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
-                if (count == 16)
+                for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = -0.0f;
+                int64_t next = first;
+                for (; next + 8 <= first + count; next += 8)
+                    _Pragma("GCC unroll 1")
                     for (int64_t i = i_start; i < i_stop; i++) {
-                        float sum1_sum = -0.0f;
-                        _Pragma("GCC unroll 16")
-                        for (int64_t r = 0; r < 16; r++) {
-                            const int64_t j = first + r;
+                        float sum1_sum = sum1_part[i - i_start];
+                        _Pragma("GCC unroll 8")
+                        for (int64_t r = 0; r < 8; r++) {
+                            const int64_t j = next + r;
                             const float t1 = x0[i + j * a2];
                             const float t2 = gc_exp_float((t1 - max0[i - i_start]));
                             sum1_sum = sum1_sum + (t2);
@@ -120,12 +127,13 @@ int64_t column_max_sum_div_dac1e144(void *const *buf, const int64_t *arg, int64_
                         }
                         sum1_part[i - i_start] = sum1_sum;
                     }
-                else
+                for (; next < first + count; next++)
+                    _Pragma("GCC unroll 1")
                     for (int64_t i = i_start; i < i_stop; i++) {
-                        float sum1_sum = -0.0f;
-                        
-                        for (int64_t r = 0; r < count; r++) {
-                            const int64_t j = first + r;
+                        float sum1_sum = sum1_part[i - i_start];
+                        _Pragma("GCC unroll 1")
+                        for (int64_t r = 0; r < 1; r++) {
+                            const int64_t j = next + r;
                             const float t1 = x0[i + j * a2];
                             const float t2 = gc_exp_float((t1 - max0[i - i_start]));
                             sum1_sum = sum1_sum + (t2);
