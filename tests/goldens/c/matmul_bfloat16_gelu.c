@@ -305,7 +305,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_85b36281(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_464769fb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -359,26 +359,20 @@ int64_t contract_dot_cast_85b36281(void *const *buf, const int64_t *arg, int64_t
                             for (int64_t k = k_from; k < k_to; k++) {
                                 for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
                                     __builtin_prefetch(&x1[k * a4 + n_panel + a5]);
-                                    if (n_right - n_panel >= GC_PANEL)
-                                        #pragma omp simd
-                                        for (int64_t l = 0; l < GC_PANEL; l++) {
-                                            const int64_t n = n_panel + l;
-                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
-
-                                        }
-                                    else if (n_right - n_panel == GC_LANES)
+                                    int64_t done = 0;
+                                    for (; done + GC_LANES <= MIN(n_right - n_panel, GC_PANEL); done += GC_LANES)
                                         #pragma omp simd
                                         for (int64_t l = 0; l < GC_LANES; l++) {
-                                            const int64_t n = n_panel + l;
+                                            const int64_t n = n_panel + done + l;
                                             b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
 
                                         }
-                                    else
-                                        for (int64_t l = 0; l < n_right - n_panel; l++) {
-                                            const int64_t n = n_panel + l;
-                                            b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
+                                    for (; done < MIN(n_right - n_panel, GC_PANEL); done++) {
+                                        const int64_t n = n_panel + done;
+                                        b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
 
-                                        }
+                                        __asm__("");
+                                    }
 
                                 }
 
