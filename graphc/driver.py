@@ -153,10 +153,12 @@ def counters() -> Counters:
 
 # ------------------------------------------------------------------------------------------------------------ realize
 
-def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
+def realize(nodes: Sequence[Node], asked: str = "realize", beside: Callable[[], None] | None = None) -> None:
     """Compute the nodes that have no value yet, in one schedule, and fulfil them. Constants take the current device.
 
-    asked: by which name the user asked for the values; for the error where they cannot be had.
+    asked   by which name the user asked for the values; for the error where they cannot be had
+    beside  called while compilers work on the kernels, if they have to. It may prepare a program, whose kernels are
+            then compiled together with these
 
     Several threads may realize nodes that they share. While one reads or changes a graph it holds the lock; it lets go
     of it to compile and to run, for what these need no longer changes.
@@ -167,10 +169,10 @@ def realize(nodes: Sequence[Node], asked: str = "realize") -> None:
             return
         known = familiar.find(pending)
     if known is None or not _run_familiar(pending, *known):
-        _realize(pending, asked)
+        _realize(pending, asked, beside)
 
 
-def _realize(nodes: Sequence[Node], asked: str) -> None:
+def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | None) -> None:
     with lock:
         pending = computed(nodes)
         if not pending:     # another thread was faster
@@ -184,6 +186,9 @@ def _realize(nodes: Sequence[Node], asked: str) -> None:
             return
         key, entry, program = _look_up(graph, backend)
     if entry is None:
+        if beside is not None:
+            backend.warm_up(program.all_kernels)
+            beside()
         entry = _load(key, program, graph, backend)
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
         with lock:

@@ -160,8 +160,19 @@ class Replay:
         self.left = -1                          # and after the last call
         self.closed, self.structure = recorded.closed, recorded.structure
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
-        driver.realize([handle.node for handle in self.closed], "jit")
+        self.inline: bool | None = None
+
+        def read() -> None:
+            if self.inline is None:
+                self._read(recorded, call)
+
+        driver.realize([handle.node for handle in self.closed], "jit", beside=read)
+        read()
         self.specs = [spec_of(handle.node) for handle in self.closed]
+        self.facts = () if self.inline else self._facts()
+
+    def _read(self, recorded: Recorded, call: Call) -> None:
+        """What a call computes, gives and assigns, and the program for it."""
         self.no_grad = bool(history.paused) if any(handle.node.tracked for handle in self.closed) else None
         alone = not (recorded.shared or recorded.written or call.donated)
         self.pattern = None if alone else pattern_of([*call.handles, *self.closed])
@@ -169,7 +180,7 @@ class Replay:
         self.moving = [(j, k) for k, grad in recorded.looked.items() for j, t in enumerate(self.closed) if t is grad]
         self.inline = recorded.has_history()
         if self.inline:
-            self.in_place, self.facts = [], ()
+            self.in_place = []
             self.roots = recorded.computed()    # for `plan`
             return
         filled = [grad for grad in recorded.filled.values() if grad is not None]
@@ -190,7 +201,6 @@ class Replay:
         self._own_memory(call.donated)
         plain = not (self.tape or self.scalars or self.writes or self.lost or self.patches or self.fills)
         self.single = plain and self.structure == LEAF and self.results == [("tensor", 0)]
-        self.facts = self._facts()
         self.quick = fits(self, len(call.handles))
         if self.quick:
             with driver.lock:

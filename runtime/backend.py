@@ -71,8 +71,9 @@ class Backend(Protocol):
     def is_available(self) -> str | None:
         """None if it can run here, else the reason why not and what to install. Cheap after the first call."""
 
-    def warm_up(self) -> None:
-        """Begin what the kernels of a new program will need, in the background. Never raises."""
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
+        """Begin what the kernels of a new program will need, in the background, and where that pays, to compile these.
+        Never raises."""
 
     def describe(self) -> dict[str, str]:
         """What `graphc devices` prints: the device, the compiler, its limits."""

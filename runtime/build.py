@@ -114,27 +114,29 @@ class Started(Struct, frozen=True, eq=False):
         self.process.wait()
 
 
+WIDTH = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 def build(
-    compiler: Compiler, jobs: Sequence[Job], early: Started | None = None, done: Mapping[Job, Path] | None = None
+    compiler: Compiler, jobs: Sequence[Job], early: Sequence[Started] = (), done: Mapping[Job, Path] | None = None
 ) -> dict[Job, Path]:
     """Compile the jobs and the parts that they need, as many at once as there are CPUs, into files of this process.
     Returns where each of them lies. Raises CompileError.
 
-    early   one of the jobs that was started before
+    early   those of the jobs that were started before
     done    parts that are there already
     """
     begin = time.perf_counter()
     done = dict(done or {})
-    started = {early.job: early} if early is not None else {}
+    started = {one.job: one for one in early}
     wanted = dict.fromkeys(part for job in jobs for part in (*job.parts, job) if part not in done)
     pending = sorted((job for job in wanted if job not in started), key=_urgency, reverse=True)
     running = list(started.values())
-    width = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         with _progress(len(wanted)) as advance:
             while pending or running:
                 ready = [job for job in pending if all(part in done for part in job.parts)]
-                for job in ready[: width - len(running)]:
+                for job in ready[: max(0, WIDTH - len(running))]:
                     pending.remove(job)
                     running.append(start(compiler, job, [done[part] for part in job.parts]))
                 ended = _first_ended(running)

@@ -36,24 +36,29 @@ class CpuBackend:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._native: native.Native | None = None
-        self._early: Started | None = None  # the native library, on its way
+        self._early: list[Started] = []  # the native library and kernels, on their way
+        self._foreseen: list[KernelSource] = []  # kernels that the next batch is to bring along
         self._handles: dict[KernelSource, int] = {}
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # it may be held by a thread that the child does not have
-        self._early = None  # its process is a child of the parent
+        self._early, self._foreseen = [], []  # the processes are children of the parent
 
     # ------------------------------------------------------------------------------------------------------- the host
 
-    def warm_up(self) -> None:
-        """Start to build the native library if no cache has it; the passes run beside that."""
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
+        """Start to build the native library if no cache has it, and as many of the kernels as there are CPUs; the
+        passes run beside that. The next batch brings all of them."""
         with self._lock:
-            if self._native is None and self._early is None:
-                try:
-                    self._early = _start_native(compiler.find_compiler())
-                except (GraphcError, OSError):
-                    return  # the compiler or a folder is gone: the first compile meets that again, and raises it
+            self._foreseen += [kernel for kernel in kernels if kernel not in self._handles]
+            try:
+                cc = compiler.find_compiler()
+                if self._native is None and not self._early:
+                    self._early = _start([_native_job(cc)], cc, [])
+                self._early += _start([compiler.kernel_job(cc, kernel) for kernel in kernels], cc, self._early)
+            except (GraphcError, OSError):
+                return  # the compiler or a folder is gone: the first compile meets that again, and raises it
 
     def is_available(self) -> str | None:
         try:
@@ -87,7 +92,8 @@ class CpuBackend:
         missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in handles]
         if missing:
             with self._lock:
-                missing = [kernel for kernel in missing if kernel not in handles]
+                foreseen, self._foreseen = self._foreseen, []
+                missing = [kernel for kernel in dict.fromkeys([*missing, *foreseen]) if kernel not in handles]
                 found = self._batch(missing)
                 library = self._native
                 assert library is not None, "it was loaded before, or with this batch"
@@ -124,7 +130,7 @@ class CpuBackend:
 
     def _batch(self, kernels: Sequence[KernelSource]) -> _Batch:
         """The kernels' files, and with the first of all the native library."""
-        early, self._early = self._early, None
+        early, self._early = self._early, []
         found = _Batch(compiler.find_compiler(), kernels, with_native=self._native is None, early=early)
         self._native = self._native or found.native
         return found
@@ -135,7 +141,7 @@ class _Batch:
     compiled together."""
 
     def __init__(
-        self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool, early: Started | None
+        self, cc: compiler.Compiler, kernels: Sequence[KernelSource], with_native: bool, early: list[Started]
     ):
         self.cc = cc
         own = _native_job(cc) if with_native else None
@@ -180,16 +186,17 @@ def _native_job(cc: compiler.Compiler) -> Job:
     return Job(key, '#include "native.c"\n', compiler.NATIVE_FLAGS, ("-ldl",), native.FOLDER)
 
 
-def _start_native(cc: compiler.Compiler) -> Started | None:
-    """Begin to build the native library if the cache lacks it."""
-    job = _native_job(cc)
-    if _sound(job.key) is not None:
-        return None
-    from graphc.runtime.build import start
+def _start(jobs: Sequence[Job], cc: compiler.Compiler, running: Sequence[Started]) -> list[Started]:
+    """Begin with what the cache lacks and what needs no parts, beside what is running."""
+    wanted = [job for job in jobs if not job.parts and _sound(job.key) is None]
+    if not wanted:
+        return []
+    from graphc.runtime.build import WIDTH, start
 
-    started = start(cc, job)
-    atexit.register(started.stop)
-    return started
+    begun = [start(cc, job) for job in wanted[: max(0, WIDTH - len(running))]]
+    for started in begun:
+        atexit.register(started.stop)
+    return begun
 
 
 def _sound(key: str) -> Path | None:
@@ -197,13 +204,13 @@ def _sound(key: str) -> Path | None:
     return STORE.path(key) if STORE.load(key) is not None else None
 
 
-def _build(cc: compiler.Compiler, jobs: Sequence[Job], early: Started | None = None) -> dict[str, Path]:
+def _build(cc: compiler.Compiler, jobs: Sequence[Job], early: Sequence[Started] = ()) -> dict[str, Path]:
     """Compile into files of this process and copy them into the cache. What is loaded is the file of this process: no
     other can remove or replace it meanwhile."""
     from graphc.runtime.build import build
 
     parts = {part: path for job in jobs for part in job.parts if (path := _object(part)) is not None}
-    paths = build(cc, jobs, early if early is not None and early.job in jobs and not early.failed() else None, parts)
+    paths = build(cc, jobs, [started for started in early if started.job in jobs and not started.failed()], parts)
     for job, path in paths.items():
         cache.Store(job.kind).store(job.key, path.read_bytes())
     return {job.key: path for job, path in paths.items()}

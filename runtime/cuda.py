@@ -101,7 +101,7 @@ class CudaBackend:
     def _pool(self) -> CupyPool:
         return CupyPool(self._queue)
 
-    def warm_up(self) -> None:
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
         """Nothing: the compiler is a library."""
 
     def describe(self) -> dict[str, str]:

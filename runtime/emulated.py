@@ -51,7 +51,7 @@ class CudaEmulated:
             return f"{error.message}; {error.fix}"
         return None
 
-    def warm_up(self) -> None:
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
         """Nothing: g++ needs no preparation."""
 
     def describe(self) -> dict[str, str]:

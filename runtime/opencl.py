@@ -96,7 +96,7 @@ class OpenClBackend:
     def _pool(self) -> DevicePool:
         return DevicePool(self._queue)
 
-    def warm_up(self) -> None:
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
         """Nothing: the driver's compiler needs no preparation."""
 
     def describe(self) -> dict[str, str]:

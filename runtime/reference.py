@@ -23,7 +23,7 @@ class ReferenceBackend:
     def is_available(self) -> str | None:
         return None
 
-    def warm_up(self) -> None:
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
         """Nothing: it only interprets."""
 
     def describe(self) -> dict[str, str]:

@@ -108,14 +108,28 @@ backend.meanwhile.append(lambda: open({str(done)!r}, "w").close())
 def test_a_library_whose_early_build_was_killed_is_built_again(run):
     killing = """
 from graphc.runtime import cpu
-start = cpu._start_native
-def killed(cc):
-    started = start(cc)
-    started.stop()
-    return started
-cpu._start_native = killed
+start = cpu._start
+def killed(*args):
+    begun = start(*args)
+    for started in begun:
+        started.stop()
+    return begun
+cpu._start = killed
 """
     assert run(killing + SOFTMAX + "print(gc.counters().compiles)") == ["1"]
+
+
+def test_what_a_jitted_function_closes_over_is_compiled_together_with_it(run):
+    text = """
+import numpy as np, graphc as gc
+from graphc.runtime import build
+batches, begin = [], build.build
+build.build = lambda *args: batches.append(len(args[1])) or begin(*args)
+w = gc.asarray(np.ones(64, "f4")) * 3
+f = gc.jit(lambda x: (x + w).sum())
+print(float(f(gc.asarray(np.ones(64, "f4")))), batches, gc.counters().compiles)
+"""
+    assert run(text) == ["256.0", "[3]", "2"]      # the native library, and a kernel of each program
 
 
 def test_an_early_build_is_not_waited_for_by_a_process_that_ends(run, tmp_path):
@@ -138,9 +152,9 @@ while not os.path.exists({str(tmp_path / "pid")!r}):
 
 def test_a_forked_child_leaves_the_early_build_to_its_parent():
     here = cpu.CpuBackend()
-    here._early = object()
+    here._early, here._foreseen = [object()], [object()]
     here._after_fork()
-    assert here._early is None
+    assert here._early == here._foreseen == []
 
 
 def test_the_text_of_softmax_is_short():

@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_fc05363f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -75,8 +75,7 @@ int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_
                 for (int64_t i = i_start; i < i_stop; i++) max0_part[i - i_start] = -__builtin_inff();
                 int64_t next = first;
                 for (; next + 8 <= first + count; next += 8)
-                    _Pragma("GCC unroll 1")
-                    for (int64_t i = i_start; i < i_stop; i++) {
+                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                         float max0_sum = max0_part[i - i_start];
                         _Pragma("GCC unroll 8")
                         for (int64_t r = 0; r < 8; r++) {
@@ -88,8 +87,7 @@ int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_
                         max0_part[i - i_start] = max0_sum;
                     }
                 for (; next < first + count; next++)
-                    _Pragma("GCC unroll 1")
-                    for (int64_t i = i_start; i < i_stop; i++) {
+                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                         float max0_sum = max0_part[i - i_start];
                         _Pragma("GCC unroll 1")
                         for (int64_t r = 0; r < 1; r++) {
@@ -114,8 +112,7 @@ int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_
                 for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = -0.0f;
                 int64_t next = first;
                 for (; next + 8 <= first + count; next += 8)
-                    _Pragma("GCC unroll 1")
-                    for (int64_t i = i_start; i < i_stop; i++) {
+                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                         float sum1_sum = sum1_part[i - i_start];
                         _Pragma("GCC unroll 8")
                         for (int64_t r = 0; r < 8; r++) {
@@ -128,8 +125,7 @@ int64_t column_max_sum_div_52352beb(void *const *buf, const int64_t *arg, int64_
                         sum1_part[i - i_start] = sum1_sum;
                     }
                 for (; next < first + count; next++)
-                    _Pragma("GCC unroll 1")
-                    for (int64_t i = i_start; i < i_stop; i++) {
+                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                         float sum1_sum = sum1_part[i - i_start];
                         _Pragma("GCC unroll 1")
                         for (int64_t r = 0; r < 1; r++) {
