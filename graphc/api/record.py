@@ -60,13 +60,13 @@ _SCALAR_CACHE = 1024
 
 def scalar(value, dtype: DType, name: str) -> Node:
     """A constant node. A Python integer that the dtype can't hold raises OverflowError, as in NumPy."""
+    if value.__class__ is Scalar:
+        return value.node(dtype)
     if not value and (value.__class__ is int or value.__class__ is float and copysign(1.0, value) > 0):
         node = _zeros.get(dtype)
         if node is None:
             node = _zeros[dtype] = const(value, dtype)
         return node
-    if value.__class__ is Scalar:
-        return value.node(dtype)
     node = _scalar(value, dtype, name)
     if value and value == value:
         if len(_scalars) >= _SCALAR_CACHE:
