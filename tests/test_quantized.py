@@ -174,14 +174,15 @@ def test_operations_in_vectors(kernels):
         assert equal_bits(result.numpy(), (x @ value).numpy())
 
 
-# --------------------------------------------------------------------------------------- activations of 8 bits as well
+# ------------------------------------------------------------------------------------- activations of few bits as well
 
-def by_numpy(x: np.ndarray, w: Quantized) -> np.ndarray:
+def by_numpy(x: np.ndarray, w: Quantized, of_x: int = 8) -> np.ndarray:
     """quantized_matmul block by block, its sums in the order of docs/numerics.md; w is stored by rows."""
     rows, width = w.shape
     blocks = x.astype(np.float32).reshape(-1, width // 32, 32)
-    step = np.abs(blocks).max(-1) / np.float32(127)
-    q = np.rint(blocks * np.where(step == 0, 0, 1 / np.where(step == 0, 1, step)).astype(np.float32)[..., None])
+    step = np.abs(blocks).max(-1) / np.float32(2 ** (of_x - 1) - 1)
+    divisor = np.where(step == 0, 1, step)[..., None]
+    q = np.rint(blocks * (1 / divisor) if of_x == 8 else blocks / divisor)
     codes = w.codes.numpy()
     if codes.shape[-1] == 16:
         codes = np.concatenate([codes & 15, codes >> 4], -1)
@@ -189,23 +190,40 @@ def by_numpy(x: np.ndarray, w: Quantized) -> np.ndarray:
     scale, offset = (None if t is None else t.numpy().astype(np.float32).T[:, None] for t in (w.scale, w.offset))
     terms = dots * (step.T[..., None] * scale)
     if offset is not None:
-        terms = terms + (step * q.sum(-1, dtype=np.float32)).T[..., None] * offset
+        terms = terms + (step * q.astype(np.int64).sum(-1).astype(np.float32)).T[..., None] * offset
     return trees.reduce(list(terms), "outer", np.add, np.float32(-0.0))
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-def test_products_of_integers(backend, bits):
+@pytest.mark.parametrize(("bits", "of_x"), [(4, 8), (8, 8), (4, 23)])
+def test_products_of_integers(backend, bits, of_x):
     """Panels and single columns, blocks that make several chunks, one row and more than a chunk's; codes of -128."""
     for rows, width, many in ((192, 1088, 1), (10, 96, 3), (100, 32 * 17, 40), (64, 32, 1), (1, 64, 2)):
         w = random(rows, width, bits)
         x = rng.standard_normal((many, width)).astype(np.float32)
         x[0, :32] = 0
-        y = gc.weights.quantized_matmul(gc.asarray(x), w)
+        y = gc.weights.quantized_matmul(gc.asarray(x), w, of_x)
         if backend == "cpu" and width > 32 and rows > 1:
             assert [k.name.split("_")[:2] for k in gc.plan(y).kernels][-1] == ["contract", "blocked"]
         assert y.shape == (many, rows) and y.dtype is gc.float32
-        want = by_numpy(x, w)
+        want = by_numpy(x, w, of_x)
         assert equal_bits(y.numpy(), want) if backend == "cpu" else np.allclose(y.numpy(), want, rtol=1e-4, atol=1e-3)
+
+
+def test_23_bits_are_as_exact_as_float32(backend):
+    """Also where a block's numbers are far apart; what is not within 23 bits is multiplied one by one."""
+    w = random(64, 544, 4)
+    x = (rng.standard_normal((3, 544)) * 2.0 ** rng.integers(-30, 30, (3, 544))).astype(np.float32)
+    exact = x.astype(np.float64) @ w.dequantize().numpy().astype(np.float64).T
+    sizes = np.abs(x).astype(np.float64) @ np.abs(w.dequantize().numpy()).astype(np.float64).T
+    off = np.abs(gc.weights.quantized_matmul(gc.asarray(x), w, 23).numpy() - exact)
+    assert (off <= 2.0 ** -20 * sizes).all()
+    x[1, 40], x[2, 70] = np.nan, np.inf
+    y = gc.weights.quantized_matmul(gc.asarray(x), w, 23).numpy()
+    assert np.isfinite(y[0]).all() and np.isnan(y[1:]).all()
+    with pytest.raises(ValueError, match="in 23, not in 16 with weights of 4"):
+        gc.weights.quantized_matmul(gc.asarray(x), w, 16)
+    with pytest.raises(ValueError, match="in 8 bits"):
+        gc.weights.quantized_matmul(gc.asarray(x), random(64, 544, 8), 23)
 
 
 def test_layouts_and_leading_axes_of_products_of_integers(backend):
@@ -254,10 +272,10 @@ def test_what_products_of_integers_launch(kernels):
     assert equal_bits(results[1].numpy(), alone.numpy() + np.float32(1))
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-def test_the_interpreter_agrees(kernels, bits):
+@pytest.mark.parametrize(("bits", "of_x"), [(4, 8), (8, 8), (4, 23)])
+def test_the_interpreter_agrees(kernels, bits, of_x):
     x = gc.asarray(rng.standard_normal((2, 64)).astype(np.float32))
-    y = gc.weights.quantized_matmul(x, random(12, 64, bits))
+    y = gc.weights.quantized_matmul(x, random(12, 64, bits), of_x)
     graph = canonical.canonicalize([y.node])
     leaves = [leaf.value.view(leaf.dtype.numpy, leaf.shape) for leaf in graph.leaves]
     (raw,) = run_program(build(graph, "c"), leaves, graph.params, "reverse")
@@ -265,13 +283,18 @@ def test_the_interpreter_agrees(kernels, bits):
 
 
 def test_any_integers_in_blocks(kernels):
-    """What lies in no words is evaluated first; what is not of int8 stays a product and a sum."""
+    """What lies in no words is evaluated first; what is neither of int8 nor of 4 bits stays a product and a sum."""
     a = gc.asarray(rng.integers(-128, 128, (5, 3, 24)).astype(np.int8))
     b = gc.asarray(rng.integers(-1000, 1000, (5, 24, 70)).astype(np.int16))
-    scale = gc.asarray(rng.standard_normal((5, 1, 70)).astype(np.float32))
+    scale = gc.asarray(rng.standard_normal((5, 3, 70)).astype(np.float32))
     y = ((a.astype(gc.int32) @ b.astype(gc.int32)).astype(gc.float32) * scale).sum(axis=0)
     assert [k.name for k in gc.plan(y).kernels] == ["contract_blocked"]
     dots = np.einsum("smk,skn->smn", a.numpy().astype(np.int64), b.numpy().astype(np.int64)).astype(np.float32)
+    assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
+    few, scale = (b & 15).astype(gc.int32), scale[:, :1]
+    y = ((b.mT.astype(gc.int32) @ (b.astype(gc.int32) & 15)).astype(gc.float32) * scale).sum(axis=0)
+    assert [k.name for k in gc.plan(y).kernels] == ["contract_blocked"]
+    dots = np.einsum("skm,skn->smn", b.numpy().astype(np.int64), few.numpy().astype(np.int64)).astype(np.float32)
     assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
     wide = ((b.mT.astype(gc.int32) @ b.astype(gc.int32)).astype(gc.float32)).sum(axis=0)
     assert not any("blocked" in k.name for k in gc.plan(wide).kernels)

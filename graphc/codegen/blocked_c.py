@@ -20,7 +20,7 @@ from graphc.ir.trees import CHUNKS
 PANEL = 64              # columns that go through all blocks together
 AHEAD = 512             # words that are asked for before they are read: the blocks of a panel lie one after the other
 BLOCKS_AHEAD = 2        # the same of what each block has of a column, scales for example
-KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}
+KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}      # "digits": 4, where the left factor has more than 8 bits
 
 
 def blocked(model, s: Template) -> dict:
@@ -31,7 +31,7 @@ def blocked(model, s: Template) -> dict:
     depth, columns = k.size // blocks, terms.axes[1]
     for name in ("vectors", "lanes"):
         model.spell.helpers[f"gc_tiles_{name}_float"] = None
-    for name in ("chars", KINDS[bits]):
+    for name in ("chars", "digits" if bits and facts.get("wide") else KINDS[bits]):
         model.spell.helpers[f"gc_bytes_{name}_int32_t"] = None
 
     def scratch(elements: int) -> str:
@@ -133,20 +133,21 @@ def _terms(model, operand: Operand) -> dict:
     before = [let for level, axis in above if axis not in (operand.axes[0][-1], operand.axes[1][-1]) for let in level]
     of_block = [let for level, axis in above if axis == operand.axes[0][-1] for let in level]
     of_row = [let for level, axis in above if axis == operand.axes[1][-1] for let in level]
-    later = _later(model, lets, store.value, operand.axes[0][0], operand.axes[1][-1])
+    later = _later(model, lets, store.value, *operand.axes[0], operand.axes[1][-1])
     return {"later": later, "of_block": model.statements((*before, *of_block), {}),
             "of_row": model.statements(tuple(of_row), {}),
             "vectors": [] if vector is None else lanes.lets(lets), "vector": vector,
             "scalars": model.statements(tuple(lets), {}), "scalar": model.spell.expr(store.value)}
 
 
-def _later(model, lets: list[Let], value: Node, block: Axis, column: Axis) -> list[tuple[str, int]]:
-    """What a panel has of each of some later blocks: where the element l of it lies, and how many are in a line."""
+def _later(model, lets: list[Let], value: Node, block: Axis, row: Axis, column: Axis) -> list[tuple[str, int]]:
+    """What a panel has of each of some later blocks, for all rows: where the element l of it lies, and how many are
+    in a line."""
     found = []
     for read in loads_of((*(let.value for let in lets), value)):
         number, index = read.attrs
         step = index.coefficient(block)
-        if read.srcs or data_exprs(index) or not step or index.coefficient(column) != 1:
+        if read.srcs or data_exprs(index) or not step or index.coefficient(column) != 1 or row in ix.axes_of(index):
             continue
         at = ix.add(ix.shift(index, BLOCKS_AHEAD * step), ix.add(ix.of(Axis("column_first + l", column.extent)),
                                                                  ix.mul(ix.of(column), -1)))

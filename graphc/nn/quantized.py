@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from graphc.nn.layers import Linear
 from graphc.nn.module import Module
-from graphc.quantized import BLOCK, Quantized
+from graphc.quantized import BLOCK, WIDE, Quantized
 from graphc.quantized import quantize as _quantize
 from graphc.quantized import quantized_matmul
+
+_BITS = {None: None, "int8": 8, "int23": WIDE}
 
 
 class QuantizedLinear(Module):
@@ -13,7 +15,8 @@ class QuantizedLinear(Module):
 
     weight: a Quantized of shape (outputs, inputs), or TypeError. bias: (outputs,) or None.
     activations: None, or "int8" to round x too, in blocks of 32 to 8 bits, and to multiply integers: faster, and a
-    little less exact (`gc.weights.quantized_matmul`).
+    little less exact (`gc.weights.quantized_matmul`); or "int23", with as many bits: faster where rows of x are few,
+    and as exact as products of float32. Weights of 8 bits then are multiplied in floating point.
 
     >>> import graphc as gc
     >>> dense = gc.nn.Linear(64, 8)
@@ -26,7 +29,7 @@ class QuantizedLinear(Module):
         self.activations = _checked(activations)
         if not isinstance(weight, Quantized):
             raise TypeError(f"the weight is a {type(weight).__name__}; use gc.weights.quantize(weight, bits=4)")
-        weight = weight.packed(words=activations is not None)
+        weight = weight.packed(words=activations == "int8")
         self.codes, self.scale, self.offset, self.columns = weight.codes, weight.scale, weight.offset, weight.columns
         self.bias = None if bias is None else bias.detach()
 
@@ -35,13 +38,16 @@ class QuantizedLinear(Module):
         return Quantized(self.codes, self.scale, self.offset, self.columns)
 
     def forward(self, x):
-        y = quantized_matmul(x, self.weight) if self.activations else x @ self.weight.dequantize(x.dtype).mT
+        weight, bits = self.weight, _BITS[self.activations]
+        if bits == WIDE and weight.bits == 8:
+            bits = None
+        y = quantized_matmul(x, weight, bits) if bits else x @ weight.dequantize(x.dtype).mT
         return y if self.bias is None else y + self.bias.astype(y.dtype)
 
 
 def _checked(activations: str | None) -> str | None:
-    if activations not in (None, "int8"):
-        raise ValueError(f'activations are None or "int8", not {activations!r}')
+    if activations not in _BITS:
+        raise ValueError(f'activations are None, "int8" or "int23", not {activations!r}')
     return activations
 
 

@@ -45,14 +45,25 @@ def recognise_blocks(roots: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _is_product(node: Node) -> bool:
-    """A product of int32 whose left factor has 8 bits, of one block for each of a stack."""
+    """A product of int32 whose left factor has 8 bits, or its right one 4, of one block for each of a stack."""
     if node.op is not DOT or node.dtype is not dt.int32 or len(node.shape) != 3 or not node.size:
         return False
-    a, b = node.srcs
-    while a.op.kind == MOVEMENT:
-        a = a.srcs[0]
-    return (a.op is CAST and a.srcs[0].dtype is dt.int8 and 0 < b.shape[-2] <= DEPTH
-            and all(s.shape[:-2] == node.shape[:-2] for s in node.srcs))
+    b = _moved(node.srcs[1])
+    few = _is_narrow(node.srcs[0]) or b.op is AND and any(is_const(_moved(s), 15) for s in b.srcs)
+    return few and 0 < node.srcs[1].shape[-2] <= DEPTH and all(s.shape[:-2] == node.shape[:-2] for s in node.srcs)
+
+
+def _is_narrow(a: Node) -> bool:
+    """Whether a left factor has 8 bits."""
+    a = _moved(a)
+    return a.op is CAST and a.srcs[0].dtype is dt.int8
+
+
+def _moved(node: Node) -> Node:
+    """What lies under operations that only move elements."""
+    while node.op.kind == MOVEMENT:
+        node = node.srcs[0]
+    return node
 
 
 def _blocked(node: Node, users, new: dict[Node, Node]) -> Node | None:
@@ -93,6 +104,7 @@ class Blocked(Contraction):
         value = self.reader.read(terms, tuple(at))
         ((product, (s, i, n)),) = self.reader.products.items()
         a, b = product.srcs
+        self.wide = not _is_narrow(a)
         k = self._space("tk", a.shape[-1])
         self.values = {"a": self.reader.read(a, (s, i, k)), "b": self.reader.read(b, (s, k, n)), "terms": value}
         self._add_stores(index)
@@ -110,6 +122,8 @@ class Blocked(Contraction):
                     and _shifts(value.srcs[0], ix.add(ix.constant(24), ix.mul(ix.of(k), -8)))):
                 bits, word = 8, value.srcs[0].srcs[0]
             else:
+                return 0, None
+            if bits == 8 and self.wide:
                 return 0, None
             if (word.op is LOAD and not word.srcs and not data_exprs(word.attrs[1]) and word.dtype is dt.int32
                     and k not in ix.axes_of(word.attrs[1]) and n not in ix.axes_of(ix.add(
@@ -147,7 +161,7 @@ class Blocked(Contraction):
                  Span("k", (Axis("k", blocks * depth),)), Span("r", (Axis("r", blocks * m_size),)),
                  *([Span("w", (Axis("w", blocks * depth * bits // 32),))] if bits else []))
         return Template("blocked", self.result, dt.float32, spans, tuple(operands), self._epilogue("m", "n", renumber),
-                        (("blocks", blocks), ("bits", bits)))
+                        (("blocks", blocks), ("bits", bits), *([("wide", 1)] if self.wide else [])))
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (template.span("n").block, template.span("m").block), 1
