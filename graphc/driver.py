@@ -203,16 +203,19 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
         _fulfil(pending, values, backend)
 
 
-def _run_familiar(pending: Sequence[Node], entry: Entry, inputs: list[Buffer], params: list[int]) -> bool:
+def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], params: list) -> bool:
     """Whether a graph that is run so often that its program is at hand has been run; an error is left to the long way,
     which finds out whose line it is."""
     try:
-        values = entry.executable.run(inputs, params)
+        values = run(inputs, params)
     except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
         return False
     _counters.program_hits += 1
     with lock:
-        _fulfil(pending, values, backend_of(pending[0].device))
+        if len(pending) > 1:
+            _fulfil(pending, values, backend_of(pending[0].device))
+        elif pending[0].value is None:      # as _fulfil, without its loop; it has a device, or would not be familiar
+            pending[0].fulfil(values[0])
     return True
 
 
@@ -225,7 +228,7 @@ def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | N
     _counters.program_hits += 1
     entry.met += 1
     if entry.met == familiar.OFTEN and not entry.aliases:
-        familiar.learn(graph, entry)
+        familiar.learn(graph, entry.executable)
     return key, entry, None
 
 

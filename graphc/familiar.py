@@ -6,7 +6,9 @@ written for this graph, as graphc/written_out.py does for the calls of jitted fu
 """
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +16,12 @@ from graphc.canonical import Graph
 from graphc.config import settings
 from graphc.ir.node import Node, const_words, is_exponent
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW
+from graphc.runtime.buffers import pool
+from graphc.runtime.counters import counters
+
+if TYPE_CHECKING:
+    from graphc.runtime.backend import Executable
+    from graphc.runtime.executable import Direct
 
 OFTEN = 8           # times that a graph is met before it is written out
 SMALL = 32          # nodes
@@ -25,11 +33,11 @@ class Familiar(Struct, frozen=True, eq=False):
     """A graph that is recognised.
 
     match  nodes to be computed -> (buffers of the program's inputs, its parameters), None for another graph
-    entry  its program
+    run    from these to the buffers of its results
     """
 
-    match: Callable[..., tuple[list, list[int]] | None]
-    entry: object
+    match: Callable[..., tuple[list, list] | None]
+    run: Callable[[list, list], list]
     disable: frozenset
     matmul: str
 
@@ -37,19 +45,19 @@ class Familiar(Struct, frozen=True, eq=False):
 _known: dict[tuple, list[Familiar]] = {}
 
 
-def find(roots: Sequence[Node]) -> tuple[object, list, list[int]] | None:
-    """(entry, buffers, parameters) of a graph that is familiar."""
+def find(roots: Sequence[Node]) -> tuple[Callable[[list, list], list], list, list] | None:
+    """(what runs it, buffers, parameters) of a graph that is familiar."""
     if settings.verify:
         return None
     root = roots[0]
     for graph in _known.get((root.op, root.dtype, root.shape), ()):
         found = graph.match(*roots)
         if found is not None and graph.disable is settings.disable and graph.matmul == settings.matmul:
-            return graph.entry, *found
+            return graph.run, *found
     return None
 
 
-def learn(graph: Graph, entry: object) -> None:
+def learn(graph: Graph, executable: Executable) -> None:
     """Recognise this graph from now on, if it is of a kind that can be."""
     if graph.key[0] is None:        # constants alone, which are computed wherever the user is
         return
@@ -59,7 +67,12 @@ def learn(graph: Graph, entry: object) -> None:
     if len(_known) >= MOST_ROOTS:
         _known.clear()
     alike = _known.setdefault((root.op, root.dtype, root.shape), [])
-    alike.insert(0, Familiar(_Writer(graph).function(), entry, settings.disable, settings.matmul))
+    direct = getattr(executable, "direct", None)
+    if direct is None or direct.big:
+        match, run = _Writer(graph, "word({0})").function(), executable.run
+    else:
+        match, run = _Writer(graph, "{0}.attrs[0]").function(), _caller(direct, len(graph.leaves))
+    alike.insert(0, Familiar(match, run, settings.disable, settings.matmul))
     del alike[MOST_ALIKE:]
 
 
@@ -67,11 +80,28 @@ def forget() -> None:
     _known.clear()
 
 
-class _Writer:
-    """Writes `match` for a graph: from the roots down, each edge once."""
+def _caller(direct: Direct, inputs: int) -> Callable[[list, list], list]:
+    """The executable's run, with parameters as the bits of constants, written out for one program."""
+    outputs = [f"o{k}" for k in range(len(direct.output_bytes))]
+    words = ["arena.address" if direct.arena else "0", *(f"v{k}.address" for k in range(inputs)),
+             *(f"{o}.address" for o in outputs)]
+    pack = struct.Struct(f"{len(words)}q{'8s' * direct.params}").pack
+    lines = ["def run(inputs, bits):", f"[{', '.join(f'v{k}' for k in range(inputs))}] = inputs",
+             *(f"{o} = allocate({nbytes})" for o, nbytes in zip(outputs, direct.output_bytes, strict=True)),
+             f"arena = allocate({direct.arena})" if direct.arena else "",
+             f"failed = launch(image, pack({', '.join(words)}, *bits[:{direct.params}]), settings.num_threads)",
+             "if failed: fail(failed, 0)", f"counters.launches += {direct.launches}", f"return [{', '.join(outputs)}]"]
+    names = {"allocate": pool.allocate, "launch": direct.run, "image": direct.image, "fail": direct.fail, "pack": pack,
+             "settings": settings, "counters": counters}
+    exec("\n    ".join(lines), names)
+    return names["run"]
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+
+class _Writer:
+    """Writes `match` for a graph: from the roots down, each edge once. `word` is what a parameter is taken as."""
+
+    def __init__(self, graph: Graph, word: str):
+        self.graph, self.word = graph, word
         self.names: dict[str, object] = {"CONST": CONST, "word": const_words}
         self.nodes: dict[Node, str] = {}
         self.lines: list[str] = []
@@ -127,4 +157,4 @@ class _Writer:
         other = f"{name}.attrs != {self.name(src.attrs)}" if node.op is POW else f"{name}.attrs[1]"
         self.lines += [f"if {name}.op is not CONST or {other} or {name}.dtype is not {self.name(src.dtype)}: return"]
         if node.op is not POW or not is_exponent(src):
-            self.params[node, k] = f"word({name})"
+            self.params[node, k] = self.word.format(name)
