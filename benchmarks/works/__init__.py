@@ -33,7 +33,7 @@ MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64"
         "decode_16", "gelu_mlp", "conv2d", "depthwise", "conv1d", "attention", "attention_causal", "three_ops",
         "tanh_mlp")
 TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block_backward")
-DECODERS = ("decoder", "decoder_int8")
+DECODERS = ("decoder", "decoder_int23", "decoder_int8")
 ALL = TEN + MORE + DECODERS + TRAINING
 
 
