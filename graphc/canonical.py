@@ -24,6 +24,7 @@ class Graph(Struct, eq=False):
     traced  it needs values that nobody has (gc.spec), or only a call of a jitted function: some of the leaves are
             without a buffer, or some of `params` are nodes
     parts   slices of leaves that are leaves themselves
+    met     some of it was computed before, and not kept
     """
 
     key: tuple
@@ -33,6 +34,7 @@ class Graph(Struct, eq=False):
     roots: Sequence[Node]
     traced: bool = False
     parts: dict[Node, Node] = field(default_factory=dict)
+    met: bool = False
 
 
 def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
@@ -50,7 +52,7 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
     parts: dict[Node, Node] = {}
     divided: set[Node] = set()      # the leaves that these are parts of
     device = None
-    traced = False
+    traced = met = False
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
@@ -113,13 +115,15 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
             _number_scalars(node, ids, params)
         elif node.op is PARAM:
             traced = True
+        if node.met:
+            met = True
         number[node] = len(entries)
         order.append(node)
         entries.append((node.op, node.dtype, node.shape, node.attrs, *ids))
     if any(src in number for src in divided):
         return canonicalize(roots, whole=True)
     return Graph((device, tuple([number[r] for r in roots]), tuple(entries)), leaves, params, order, roots, traced,
-                 parts)
+                 parts, met)
 
 
 def _offset(node: Node) -> int | None:

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphc import canonical, familiar, program_cache
+from graphc import again, canonical, familiar, program_cache
 from graphc.config import settings
 from graphc.errors import CompileError, GraphcError, OutOfMemory, TracerError
 from graphc.ir import dtype as dt
@@ -177,12 +177,13 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
         pending = computed(nodes)
         if not pending:     # another thread was faster
             return
-        graph = canonical.canonicalize(pending)
+        graph, pending = _graph(pending)
         if graph.traced:
             raise _unknown_value(graph, asked)
         backend = backend_of(graph.key[0])
         if backend.dialect is None:
             _fulfil(pending, _interpret(pending, backend), backend)
+            again.mark(graph.order)
             return
         key, entry, program = _look_up(graph, backend)
     if entry is None:
@@ -197,10 +198,21 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
                 from graphc import live_check
                 live_check.check(pending, values, backend)
             _fulfil(pending, values, backend)
+            again.mark(graph.order)
         return
     values = _run(entry, graph)
     with lock:
         _fulfil(pending, values, backend)
+        again.mark(graph.order)
+
+
+def _graph(pending: list[Node]) -> tuple[canonical.Graph, list[Node]]:
+    """The graph of what has to be computed, and that with what is now kept, as it was computed before."""
+    graph = canonical.canonicalize(pending)
+    if graph.met and (kept := again.to_keep(pending)):
+        pending = [*pending, *kept]
+        graph = canonical.canonicalize(pending)
+    return graph, pending
 
 
 def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], params: list) -> bool:
@@ -443,7 +455,7 @@ def _with_largest(graph: canonical.Graph, error: OutOfMemory) -> Exception:
 def plan(nodes: Sequence[Node], backend: str | None = None):
     """The Plan of what `realize(nodes)` would run. Nothing runs and nothing is compiled."""
     with lock:
-        graph = canonical.canonicalize(computed(nodes))
+        graph, _ = _graph(computed(nodes))
     return plan_of(graph, backend)
 
 

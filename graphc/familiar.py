@@ -116,6 +116,9 @@ class _Writer:
         inputs = [f"{self.nodes[leaf]}.value" for leaf in self.graph.leaves]
         words = [self.params[node, k] for node in self.graph.order for k in range(len(node.srcs))
                  if (node, k) in self.params]
+        between = [f"{self.nodes[n]}.met = " for n in self.graph.order if n.value is None and n not in self.graph.roots
+                   and n in self.nodes]
+        self.lines += [f"{''.join(between)}True"] if between else []
         self.lines += [f"return [{', '.join(inputs)}], [{', '.join(words)}]"]
         exec("\n    ".join(self.lines), self.names)
         return self.names["match"]
@@ -131,7 +134,7 @@ class _Writer:
         tests = [f"{own}.value is {'' if leaf else 'not '}None", f"{own}.dtype is not {self.name(node.dtype)}",
                  f"{own}.shape != {self.name(node.shape)}"]
         if not leaf:
-            tests += [f"{own}.op is not {self.name(node.op)}", f"{own}.attrs != {self.name(node.attrs)}"]
+            tests += [f"{own}.op is not {self.name(node.op)}", f"{own}.attrs != {self.name(node.attrs)}", f"{own}.met"]
         if node in self.graph.roots:
             tests += [f"{own}.device != {self.name(node.device)}"]
         self.lines += [f"if {' or '.join(tests)}: return"]

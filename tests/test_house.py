@@ -21,7 +21,7 @@ LAYERS = [
     {"config", "errors"},
     {"ir"},
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
-    {"canonical", "familiar", "build", "build_loops", "report", "debug", "live_check", "program_cache",
+    {"canonical", "familiar", "again", "build", "build_loops", "report", "debug", "live_check", "program_cache",
      "attention_interpreter", "kernel_interpreter", "tuning", "tuner", "driver"},
     {"front"},
     {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},

@@ -1,0 +1,63 @@
+"""What is computed for the second time is kept.
+
+Whatever a schedule computes between its inputs and its results is gone after it. In a loop that looks at a number,
+
+    while float(norm(r)) > tolerance: ...
+
+the state that somebody holds, and from which the next turn goes on, is between: each turn would compute all turns
+before it once more. So nodes that a schedule has computed without keeping them are marked (`Node.met`), and where a
+later graph reads one, it becomes a result of that schedule. Nothing is computed more than twice then, and what is read
+once costs no memory: the first schedule stores only what was asked for.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from graphc.ir.node import Node
+from graphc.ir.ops import ALIAS, CONST, ELEMENTWISE, FENCE, MOVEMENT, SOURCE
+
+LITTLE = 4              # elementwise operations that are computed again as quickly as a result is stored and read
+LOOKED_AT = 64          # operations under a node that are counted at most
+SMALL = 1 << 20         # bytes that may always be stored
+GROWTH = 4              # else at most so many times what it is computed from: no cube of distances, no matrix of scores
+
+
+def mark(nodes: Iterable[Node]) -> None:
+    """These have been computed, and those without a value were not kept."""
+    for node in nodes:
+        node.met = True
+
+
+def to_keep(roots: Sequence[Node]) -> list[Node]:
+    """The nodes next under these roots that were computed before, and that are worth the memory."""
+    found: dict[Node, None] = {}
+    seen, stack = set(roots), [src for root in roots for src in root.srcs]
+    while stack:
+        node = stack.pop()
+        if node in seen or node.value is not None:
+            continue
+        seen.add(node)
+        if node.met and not node.tracked and _is_worth_it(node):    # gradients read much again, in one schedule
+            found[node] = None
+        else:
+            stack.extend(node.srcs)
+    return list(found)
+
+
+def _is_worth_it(node: Node) -> bool:
+    if node.op.kind == MOVEMENT or node.op in (ALIAS, FENCE, CONST) or node.device is None or type(node.dtype) is tuple:
+        return False
+    leaves = work = 0
+    seen, stack = {node}, [node]
+    while stack and len(seen) <= LOOKED_AT:
+        below = stack.pop()
+        if below.value is not None:
+            leaves += below.nbytes
+            continue
+        if below.op.kind not in (MOVEMENT, SOURCE):
+            work += 1 if below.op.kind == ELEMENTWISE else LITTLE
+        for src in below.srcs:
+            if src not in seen:
+                seen.add(src)
+                stack.append(src)
+    return work >= LITTLE and node.nbytes <= max(SMALL, GROWTH * leaves)

@@ -1,0 +1,61 @@
+"""What is computed for the second time is kept (graphc/again.py): loops that look at a number in each turn."""
+from __future__ import annotations
+
+import numpy as np
+
+import graphc as gc
+
+
+def cube_root_of_two(xp, x, turns: int):
+    for _ in range(turns):
+        y = x - (x * x * x - 2) / (3 * x * x)
+        error = float(xp.abs(y - x).max())
+        x = y
+    return x, error
+
+
+def test_a_loop_until_convergence_computes_each_turn_at_most_twice(compiled):
+    a = np.linspace(1, 2, 100)
+    x = gc.asarray(a)
+    before = gc.counters()
+    x, error = cube_root_of_two(gc, x, 20)
+    expected, least = cube_root_of_two(np, a, 20)
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-14)
+    assert abs(error - least) < 1e-14
+    counts = gc.counters() - before
+    assert counts.launches <= 2 * 20 + 3 and counts.program_misses <= 4
+
+
+def test_what_is_read_once_is_not_stored_and_what_is_read_again_is():
+    x = gc.asarray(np.random.default_rng(0).random((40, 30)))
+    y = gc.exp(x) @ gc.asarray(np.eye(30)) + 1
+    first = float(gc.max(y))
+    assert y.node.value is None
+    plan = gc.plan(gc.min(y))
+    before = gc.counters().launches
+    least = float(gc.min(y))
+    assert gc.counters().launches - before == (0 if gc.get_backend_name() == "reference" else len(plan.kernels))
+    assert y.node.value is not None
+    array = np.exp(x.numpy()) + 1
+    np.testing.assert_allclose([first, least, *y.numpy()[0]], [array.max(), array.min(), *array[0]], rtol=1e-14)
+
+
+def test_what_is_cheap_or_large_is_computed_again():
+    rows = gc.asarray(np.random.default_rng(0).random((300, 3)))
+    mask = gc.arange(300) >= 7
+    near = gc.sqrt((rows[:, None] - rows[None]) ** 2 * 2 + 1)       # 2 MB out of 7 kB
+    one = rows + 1
+    for reduce in (gc.sum, gc.max, gc.min):
+        reduce(near).realize()
+        reduce(gc.where(mask, one[:, 0], 0)).realize()
+    assert near.node.value is mask.node.value is one.node.value is None
+
+
+def test_gradients_keep_what_they_keep():
+    w = gc.Tensor(np.random.default_rng(0).random((20, 20)), requires_grad=True)
+    hidden = gc.tanh(w @ w) * 2 + w
+    loss = gc.sum(hidden * hidden)
+    assert float(loss) > 0
+    loss.backward()
+    w.grad.realize()
+    assert hidden.node.value is None
