@@ -114,7 +114,9 @@ class Started(Struct, frozen=True, eq=False):
         self.process.wait()
 
 
-WIDTH = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+def width() -> int:
+    """How many compilers run at once."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def build(
@@ -136,7 +138,7 @@ def build(
         with _progress(len(wanted)) as advance:
             while pending or running:
                 ready = [job for job in pending if all(part in done for part in job.parts)]
-                for job in ready[: max(0, WIDTH - len(running))]:
+                for job in ready[: max(0, width() - len(running))]:
                     pending.remove(job)
                     running.append(start(compiler, job, [done[part] for part in job.parts]))
                 ended = _first_ended(running)

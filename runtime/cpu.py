@@ -191,9 +191,9 @@ def _start(jobs: Sequence[Job], cc: compiler.Compiler, running: Sequence[Started
     wanted = [job for job in jobs if not job.parts and _sound(job.key) is None]
     if not wanted:
         return []
-    from graphc.runtime.build import WIDTH, start
+    from graphc.runtime.build import start, width
 
-    begun = [start(cc, job) for job in wanted[: max(0, WIDTH - len(running))]]
+    begun = [start(cc, job) for job in wanted[: max(0, width() - len(running))]]
     for started in begun:
         atexit.register(started.stop)
     return begun
