@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from graphc.ir.node import Node
-from graphc.ir.ops import ALIAS, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE
+from graphc.ir.ops import ALIAS, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
 
 LITTLE = 4              # elementwise operations that are computed again as quickly as a result is stored and read
 LOOKED_AT = 1_000       # operations under a node that are counted at most
@@ -44,20 +44,22 @@ def to_keep(roots: Sequence[Node]) -> list[Node]:
 
 def _is_worth_it(node: Node) -> bool:
     """Whether a node is some work, and no larger than what it is computed from: no cube of distances is stored, and no
-    matrix of scores, which an attention then would not compute by blocks."""
-    if node.op.kind == MOVEMENT or node.op in (ALIAS, FENCE, CONST) or node.device is None or type(node.dtype) is tuple:
+    matrix of scores, which an attention then would not compute by blocks. Nor what is counted, such as a mask."""
+    if node.op.kind == MOVEMENT or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple:
         return False
-    leaves = work = 0
+    leaves, work, is_counted = 0, 0, node.device is None
     seen, stack = {node}, [node]
     while stack and len(seen) <= LOOKED_AT:
         below = stack.pop()
         if below.value is not None or below.op.kind == SOURCE or (below.op is EXPAND and below.srcs[0].op is CONST):
             leaves += below.nbytes
             continue
+        if below.op is THREEFRY:
+            is_counted = False
         if below.op.kind != MOVEMENT:
             work += 1 if below.op.kind == ELEMENTWISE else LITTLE
         for src in below.srcs:
             if src not in seen:
                 seen.add(src)
                 stack.append(src)
-    return work >= LITTLE and node.nbytes <= leaves
+    return work >= LITTLE and node.nbytes <= leaves and not is_counted
