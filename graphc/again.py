@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from graphc.ir.node import Node
-from graphc.ir.ops import ALIAS, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
+from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
 
 LITTLE = 4              # elementwise operations that are computed again as quickly as a result is stored and read
-LOOKED_AT = 1_000       # operations under a node that are counted at most
+LOOKED_AT = 10_000      # operations under a node that are counted at most
 
 
 def mark(nodes: Iterable[Node]) -> None:
@@ -35,17 +35,18 @@ def to_keep(roots: Sequence[Node]) -> list[Node]:
         if node in seen or node.value is not None:
             continue
         seen.add(node)
-        if node.met and not node.tracked and _is_worth_it(node):    # gradients read much again, in one schedule
+        if node.met and not node.tracked and is_worth_it(node):    # gradients read much again, in one schedule
             found[node] = None
         else:
             stack.extend(node.srcs)
     return list(found)
 
 
-def _is_worth_it(node: Node) -> bool:
+def is_worth_it(node: Node) -> bool:
     """Whether a node is some work, and no larger than what it is computed from: no cube of distances is stored, and no
     matrix of scores, which an attention then would not compute by blocks. Nor what is counted, such as a mask."""
-    if node.op.kind == MOVEMENT or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple:
+    is_view = node.op.kind == MOVEMENT and node.op is not CONCAT
+    if is_view or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple:
         return False
     leaves, work, is_counted = 0, 0, node.device is None
     seen, stack = {node}, [node]

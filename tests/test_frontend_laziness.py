@@ -123,3 +123,13 @@ def test_what_a_pass_made_is_not_realized(backend):
     laziness.alarm.move(0)
     y = x * 2
     assert y.tolist() == [102.0, 104.0] and kept[0].value is None
+
+
+def test_a_view_that_somebody_holds_is_not_stored_where_a_loop_is_cut():
+    x = gc.asarray(np.linspace(0, 1, 50))
+    with settings.override(lazy_limit=40):
+        for _ in range(30):
+            apart = x[:, None] - x[None]        # 50 times as large as x, and held while the loop goes on
+            x = x + 0.01 * gc.sum(gc.where(gc.abs(apart) < 0.1, apart, 0.0), axis=1)
+            assert apart.node.value is None
+    assert np.isfinite(x.numpy()).all()

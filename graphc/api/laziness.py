@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from graphc import driver
+from graphc.again import is_worth_it
 from graphc.config import settings
 from graphc.errors import GraphcError
 from graphc.ir import dtype as dt
@@ -149,16 +150,19 @@ _OF_ONE = GraphcError, np.linalg.LinAlgError
 
 
 def _ends(node: Node, depth: int) -> list[Node]:
-    """All nodes at least this deep, on the device of this one, that wait and that somebody holds or no node reads.
+    """All nodes at least this deep, on the device of this one, that wait and that no other node reads; of deep ones
+    also those that somebody holds, if they are worth the memory.
 
     Passes make nodes as well, with numbered leaves instead of memory: while the lock is held, none are at work, and
     what somebody keeps of theirs is left out.
     """
     with driver.lock:
         live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
+        read = {id(src) for n in live for src in n.srcs}
         held = [count > _held_by_nobody() for count in _holders(live)]
-        ends = [n for n, is_held in zip(live, held, strict=True) if is_held and n.value is None
-                and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)]
+        ends = [n for n, is_held in zip(live, held, strict=True) if n.value is None and n.device == node.device
+                and n.op is not CONST and not isinstance(n.dtype, tuple)
+                and (id(n) not in read or depth > 1 and is_held and is_worth_it(n))]
         foreign: set[Node] = set()
         for n in topological(ends):
             if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
