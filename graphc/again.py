@@ -5,9 +5,10 @@ Whatever a schedule computes between its inputs and its results is gone after it
     while float(norm(r)) > tolerance: ...
 
 the state that somebody holds, and from which the next turn goes on, is between: each turn would compute all turns
-before it once more. So nodes that a schedule has computed without keeping them are marked (`Node.met`), and where a
-later graph reads one, it becomes a result of that schedule. Nothing is computed more than twice then, and what is read
-once costs no memory: the first schedule stores only what was asked for.
+before it once more. So nodes that a schedule has computed without keeping them are marked (`Node.met`: 1), and where
+a later graph reads one, it becomes a result of that schedule, unless it isn't worth the memory (-1 from then on).
+Nothing that is worth it is computed more than twice then, and what is read once costs no memory: the first schedule
+stores only what was asked for.
 """
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ LOOKED_AT = 10_000      # operations under a node that are counted at most
 def mark(nodes: Iterable[Node]) -> None:
     """These have been computed, and those without a value were not kept."""
     for node in nodes:
-        node.met = True
+        node.met = node.met or 1
 
 
 def to_keep(roots: Sequence[Node]) -> list[Node]:
@@ -35,10 +36,12 @@ def to_keep(roots: Sequence[Node]) -> list[Node]:
         if node in seen or node.value is not None:
             continue
         seen.add(node)
-        if node.met and not node.tracked and is_worth_it(node):    # gradients read much again, in one schedule
-            found[node] = None
-        else:
-            stack.extend(node.srcs)
+        if node.met > 0 and not node.tracked:       # gradients read much again, in one schedule
+            if is_worth_it(node):
+                found[node] = None
+                continue
+            node.met = -1
+        stack.extend(node.srcs)
     return list(found)
 
 

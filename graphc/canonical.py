@@ -115,7 +115,7 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
             _number_scalars(node, ids, params)
         elif node.op is PARAM:
             traced = True
-        if node.met:
+        if node.met > 0:
             met = True
         number[node] = len(entries)
         order.append(node)

@@ -59,7 +59,7 @@ def find(roots: Sequence[Node]) -> tuple[Callable[[list, list], list], list, lis
 
 def learn(graph: Graph, executable: Executable) -> None:
     """Recognise this graph from now on, if it is of a kind that can be."""
-    if graph.key[0] is None:        # constants alone, which are computed wherever the user is
+    if graph.key[0] is None or graph.met:       # constants alone are computed wherever the user is
         return
     if graph.traced or graph.parts or len(graph.order) > SMALL or any(n.op in (ALIAS, PARAM) for n in graph.order):
         return
@@ -116,9 +116,9 @@ class _Writer:
         inputs = [f"{self.nodes[leaf]}.value" for leaf in self.graph.leaves]
         words = [self.params[node, k] for node in self.graph.order for k in range(len(node.srcs))
                  if (node, k) in self.params]
-        between = [f"{self.nodes[n]}.met = " for n in self.graph.order if n.value is None and n not in self.graph.roots
+        between = [self.nodes[n] for n in self.graph.order if n.value is None and n not in self.graph.roots
                    and n in self.nodes]
-        self.lines += [f"{''.join(between)}True"] if between else []
+        self.lines += [f"{name}.met = {name}.met or 1" for name in between]
         self.lines += [f"return [{', '.join(inputs)}], [{', '.join(words)}]"]
         exec("\n    ".join(self.lines), self.names)
         return self.names["match"]
@@ -134,7 +134,8 @@ class _Writer:
         tests = [f"{own}.value is {'' if leaf else 'not '}None", f"{own}.dtype is not {self.name(node.dtype)}",
                  f"{own}.shape != {self.name(node.shape)}"]
         if not leaf:
-            tests += [f"{own}.op is not {self.name(node.op)}", f"{own}.attrs != {self.name(node.attrs)}", f"{own}.met"]
+            tests += [f"{own}.op is not {self.name(node.op)}", f"{own}.attrs != {self.name(node.attrs)}",
+                      f"{own}.met > 0"]
         if node in self.graph.roots:
             tests += [f"{own}.device != {self.name(node.device)}"]
         self.lines += [f"if {' or '.join(tests)}: return"]

@@ -38,7 +38,9 @@ def fits(replay: Replay, own: int) -> bool:
     own: how many tensors are arguments.
     """
     direct = getattr(getattr(replay.entry, "executable", None), "direct", None)
-    if direct is None or not replay.in_place or replay.donated or replay.lost or replay.fills or replay.scalars:
+    if direct is None or direct.big:        # what is big has to ask first whether the memory is there
+        return False
+    if not replay.in_place or replay.donated or replay.lost or replay.fills or replay.scalars:
         return False
     if replay.looked or replay.no_grad is not None or any(source.position is None for _, source in replay.patches):
         return False

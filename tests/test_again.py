@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 import graphc as gc
+from graphc import familiar
 
 
 def cube_root_of_two(xp, x, turns: int):
@@ -59,3 +60,15 @@ def test_gradients_keep_what_they_keep():
     loss.backward()
     w.grad.realize()
     assert hidden.node.value is None
+
+
+def test_what_is_cheap_and_held_keeps_no_graph_from_being_familiar(compiled, monkeypatch):
+    monkeypatch.setattr(familiar, "OFTEN", 2)
+    learned = []
+    monkeypatch.setattr(familiar, "learn", lambda graph, executable: learned.append(graph.met))
+    mask = gc.asarray(np.arange(30) % 3) == 1
+    for seed in range(6):
+        x = gc.asarray(np.random.default_rng(seed).random(30))
+        assert np.isclose(float(gc.sum(gc.where(mask, x * 1.25, 0.0))), (x.numpy() * 1.25)[1::3].sum())
+    assert mask.node.value is None and mask.node.met == -1
+    assert learned == [False]

@@ -158,11 +158,11 @@ def _ends(node: Node, depth: int) -> list[Node]:
     """
     with driver.lock:
         live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
-        read = {id(src) for n in live for src in n.srcs}
-        held = [count > _held_by_nobody() for count in _holders(live)]
+        reads = Counter(id(src) for n in live for src in n.srcs)
+        held = [count > _held_by_nobody() for count in _holders(live, reads)]
         ends = [n for n, is_held in zip(live, held, strict=True) if n.value is None and n.device == node.device
                 and n.op is not CONST and not isinstance(n.dtype, tuple)
-                and (id(n) not in read or depth > 1 and is_held and is_worth_it(n))]
+                and (id(n) not in reads or depth > 1 and is_held and is_worth_it(n))]
         foreign: set[Node] = set()
         for n in topological(ends):
             if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
@@ -170,9 +170,8 @@ def _ends(node: Node, depth: int) -> list[Node]:
         return [n for n in ends if n not in foreign]
 
 
-def _holders(nodes: Sequence[Node]) -> list[int]:
+def _holders(nodes: Sequence[Node], reads: Counter) -> list[int]:
     """How many references there are to each node, without those of the nodes that read it."""
-    reads = Counter(id(src) for n in nodes for src in n.srcs)
     return [sys.getrefcount(n) - reads[id(n)] for n in nodes]
 
 
@@ -182,4 +181,4 @@ def _held_by_nobody() -> int:
     leaf = make_leaf(dt.float32, (), object(), "none")
     nodes = [make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))]
     nodes.append(nodes[0].srcs[0])
-    return _holders(nodes)[1]
+    return _holders(nodes, Counter([id(nodes[1])]))[1]

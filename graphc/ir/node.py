@@ -35,7 +35,7 @@ class Node:
     site: object | None         # errors.Site of the user's call
     depth: int
     tracked: int                # a bit for each level of differentiation with a variable under this node
-    met: bool                   # whether a schedule has computed it without keeping it (graphc/again.py)
+    met: int                    # 1: a schedule has computed it without keeping it; -1: nor is it worth it (again.py)
 
     @property
     def size(self) -> int:
@@ -106,7 +106,7 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
 def _new(op, dtype, shape, srcs, attrs, device, site) -> Node:
     node = Node()
     node.op, node.dtype, node.shape, node.srcs, node.attrs = op, dtype, shape, srcs, attrs
-    node.device, node.value, node.site, node.met = device, None, site, False
+    node.device, node.value, node.site, node.met = device, None, site, 0
     depth = tracked = 0
     for src in srcs:
         if src.depth >= depth:
@@ -121,7 +121,7 @@ def buffer(dtype: DType, shape: tuple[int, ...], value: object, device: str, sit
     """A leaf over memory that exists. Never interned: two leaves are two things even when they look alike."""
     node = _blank(Node)     # as `_new`, without its call and its loop
     node.op, node.dtype, node.shape, node.srcs, node.attrs = BUFFER, dtype, shape, (), ()
-    node.device, node.value, node.site, node.depth, node.tracked, node.met = device, value, site, 0, 0, False
+    node.device, node.value, node.site, node.depth, node.tracked, node.met = device, value, site, 0, 0, 0
     return node
 
 
