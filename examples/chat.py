@@ -16,7 +16,7 @@ import graphc as gc
 from graphc import nn
 from graphc.examples import llama_by_numpy, report, wheels
 
-QUESTION = "What is the capital of France?"
+QUESTION = "Name the capital of France."    # whose first word leads by 1.4; after "What is the ..." two are 0.08 apart
 
 
 class Layer(nn.Module):
@@ -120,29 +120,29 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{sum(t.nbytes for _, t in model.named_tensors()) / 1e6:.0f} MB of weights and cache")
     said, first = QUESTION if asked.check else asked.prompt or input("> "), True
     while said:
-        prompt, ticks, kept = text.tokens(said, first), [time.perf_counter()], []
+        prompt, start, kept = text.tokens(said, first), time.perf_counter(), []
         for piece, logits, token in answer(step, text, prompt, asked.tokens, asked.temperature):
             print(piece, end="", flush=True)
-            ticks.append(time.perf_counter())
-            kept.append((logits, token, gc.counters()))
-        each = sorted(b - a for a, b in zip(ticks[2:], ticks[3:], strict=False)) or [0.0]
-        print(f"\n[{len(prompt)} tokens read in {report.milliseconds(ticks[1] - ticks[0])}, {len(kept)} written, "
+            kept.append((logits, token, gc.counters(), time.perf_counter()))
+        each = sorted(b[-1] - a[-1] for a, b in zip(kept[1:], kept[2:], strict=False)) or [0.0]
+        print(f"\n[{len(prompt)} tokens read in {report.milliseconds(kept[0][-1] - start)}, {len(kept)} written, "
               f"the median one in {report.milliseconds(each[len(each) // 2])}]")
         said, first = "" if asked.check or asked.prompt else input("> "), False
     if asked.check:
-        check(weights, text, prompt, kept, asked.activations)
+        check(weights, text, model, step, prompt, kept, asked.activations)
 
 
-def check(weights, text: Text, prompt: list[int], kept: list, activations: str | None) -> None:
-    exact, most = llama_by_numpy.logits(weights, prompt), 2.0 if activations == "int8" else 2e-3
-    again = llama_by_numpy.logits(weights, prompt + [token for _, token, _ in kept[:-1]])
-    off, late = (float(np.max(np.abs(x - y.numpy()))) for x, y in ((exact, kept[0][0]), (again, kept[-1][0])))
+def check(weights, text: Text, model: Llama, step, prompt: list[int], kept: list, activations: str | None) -> None:
+    most, least, apart = (2.0, 0.93, 6e-3) if activations == "int8" else (2e-3, 0.99, 1e-6)
+    scores, said, counts, _ = map(list, zip(*kept, strict=True))
+    off = np.max(np.abs(llama_by_numpy.logits(weights, prompt + said[:-1])[-len(said):] - [x.numpy() for x in scores]))
+    model.length.assign(0)
+    same, diverge = llama_by_numpy.along_text(weights, text.coder, lambda word: step(gc.asarray([word])).numpy())
     report.verdict({
-        "it says Paris, or begins likely": "Paris" in text.coder.decode([token for _, token, _ in kept]) or bool(
-            activations == "int8" and kept[0][1] in np.argsort(exact)[-3:]),
-        f"the logits are NumPy's, off by {off:.1e} at most": off < most,
-        f"so are those of the last token, off by {late:.1e}": late < most,
-        "no token after the second compiles anything": kept[-1][2].compiles == kept[2][2].compiles,
+        "it says Paris": "Paris" in text.coder.decode(said),
+        f"the logits of its tokens are NumPy's, off by {off:.1e}": off < most,
+        f"in a text {same:.3f} of the likeliest words agree, {diverge:.1e} apart": same >= least and diverge < apart,
+        "no token after the second compiles anything": counts[-1].compiles == counts[2].compiles,
     })
 
 

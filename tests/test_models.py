@@ -19,8 +19,9 @@ def run(main, *arguments: str) -> None:
         pytest.skip(str(reason))
 
 
-def test_chat(capsys):
-    run(chat.main, "--check", "--tokens", "8")
+@pytest.mark.parametrize("rounded", [(), ("--activations", "int8")])
+def test_chat(capsys, rounded):
+    run(chat.main, "--check", "--tokens", "8", *rounded)
     said = capsys.readouterr().out
     assert "The capital of France is Paris." in said and said.count("  ok    ") == 4
 
