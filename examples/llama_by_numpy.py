@@ -4,11 +4,12 @@ from __future__ import annotations
 import numpy as np
 
 
-TEXT = """The water cycle moves water between the sea, the air and the land. The sun warms the sea, and some of its
-water becomes vapour, which rises. High in the air it is cold, so the vapour turns into small drops, and many of them make a
-cloud. When the drops grow heavy they fall as rain or snow. Rivers carry the water back to the sea, and the cycle begins
-again. A scientist who measures rain writes down every morning how many millimetres have fallen. In 1687 Isaac Newton
-published his laws of motion. The first law says that a body at rest stays at rest unless a force acts on it."""
+TEXT = """The water cycle moves water between the sea, the air and the land. The sun warms the sea, and some
+of its water becomes vapour, which rises. High in the air it is cold, so the vapour turns into small drops,
+and many of them make a cloud. When the drops grow heavy they fall as rain or snow. Rivers carry the water
+back to the sea, and the cycle begins again. A scientist who measures rain writes down every morning how many
+millimetres have fallen. In 1687 Isaac Newton published his laws of motion. The first law says that a body at
+rest stays at rest unless a force acts on it."""
 
 
 def along_text(weights, coder, logits_after) -> tuple[float, float]:
