@@ -1,7 +1,7 @@
 """Compilers that take the text of a kernel on a machine without its device: to check it, not to run it.
 
 For C the compiler that kernels are built with; for CUDA NVRTC; for HIP the parser of libclang, which checks types; for
-OpenCL any OpenCL platform.
+OpenCL libclang too, and any OpenCL platform.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from msgspec import Struct
 
 from graphc.errors import CompileError, NoCompilerError
 from graphc.ir.program import KernelSource
+from graphc.runtime import pocl
 
 ARCHITECTURES = ("sm_80", "sm_90")  # those of CUDA that are checked
+ERROR = 3  # from which severity on a diagnostic of libclang is one
 WAVEFRONTS = (32, 64)  # and of HIP
+ABILITIES = {  # of OpenCL devices, by the macros with which runtime.opencl_features asks for them
+    "plain": (),
+    "sub-groups of 32, half precision": ("-DGC_WAVE=32", "-DGC_HALF", "-Dcl_intel_required_subgroup_size"),
+}
 
 # What hipcc declares before the text, as far as kernels use it.
 HIP_PRELUDE = """
@@ -127,36 +133,49 @@ def _cuda(kernel: KernelSource) -> list[Finding]:
 
 
 def _hip(kernel: KernelSource) -> list[Finding]:
+    language = ("-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib", "-std=c++17")
+    return [_typed(kernel, f"wavefront {wave}", HIP_PRELUDE, (*language, f"-DGC_WAVE={wave}")) for wave in WAVEFRONTS]
+
+
+def types_of_opencl(kernel: KernelSource) -> list[Finding]:
+    """What libclang says of a kernel of OpenCL, for devices that have more than OpenCL C 1.2 and for others."""
+    language = ("-x", "cl", "-cl-std=CL1.2", "--target=spir64", "-cl-no-stdinc")
+    return [_typed(kernel, name, pocl.DECLARATIONS, (*language, *macros)) for name, macros in ABILITIES.items()]
+
+
+def _typed(kernel: KernelSource, name: str, prelude: str, arguments: Sequence[str]) -> Finding:
     if importlib.util.find_spec("clang") is None:
-        raise NoCompilerError("libclang was not found", op="hip", fix="pip install libclang")
+        raise NoCompilerError("libclang was not found", fix="pip install libclang")
     index = importlib.import_module("clang.cindex").Index.create()
-    return [_found(f"libclang, types only, wavefront {wave}", lambda wave=wave: _parse(index, kernel, wave))
-            for wave in WAVEFRONTS]  # fmt: skip
 
+    def parse() -> dict[str, int]:
+        unit = index.parse(kernel.entry, args=list(arguments), unsaved_files=[(kernel.entry, prelude + kernel.text)])
+        for d in unit.diagnostics:
+            if d.severity >= ERROR:
+                line = d.location.line - prelude.count("\n")
+                raise CompileError(f"libclang refused {kernel.entry}: line {line}: {d.spelling}")
+        return {}
 
-def _parse(index: Any, kernel: KernelSource, wave: int) -> dict[str, int]:
-    name = f"{kernel.entry}.hip"
-    arguments = ["-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib", "-std=c++17",
-                 f"-DGC_WAVE={wave}"]  # fmt: skip
-    text = f"{HIP_PRELUDE}\n#line 1\n{kernel.text}"
-    unit = index.parse(name, args=arguments, unsaved_files=[(name, text)])
-    errors = [d for d in unit.diagnostics if d.severity >= 3]
-    if errors:
-        place = errors[0].location
-        raise CompileError(f"libclang refused {kernel.entry}: line {place.line}: {errors[0].spelling}", op="hip")
-    return {}
+    return _found(f"libclang, types only, {name}", parse)
 
 
 def _opencl(kernel: KernelSource) -> list[Finding]:
-    if importlib.util.find_spec("pyopencl") is None:
-        raise NoCompilerError("there is no OpenCL to compile with", op="opencl", fix="pip install 'pyopencl[pocl]'")
+    checks = [check for name, check in (("clang", types_of_opencl), ("pyopencl", _on_devices))
+              if importlib.util.find_spec(name) is not None]  # fmt: skip
+    found = [finding for check in checks for finding in check(kernel)]
+    if not found:
+        raise NoCompilerError("there is no OpenCL to compile with", op="opencl",
+                              fix="pip install 'pyopencl[pocl]', or libclang")  # fmt: skip
+    return found
+
+
+def _on_devices(kernel: KernelSource) -> list[Finding]:
     import pyopencl as cl
 
     try:
         devices: Sequence[Any] = [d for platform in cl.get_platforms() for d in platform.get_devices()]
-    except cl.Error as error:
-        raise NoCompilerError(f"OpenCL has no platform: {error}", op="opencl",
-                              fix="pip install 'pyopencl[pocl]'") from None  # fmt: skip
+    except cl.Error:  # no platform
+        return []
     return [_found(f"{d.platform.version} for {d.name}", lambda d=d: _build(cl, d, kernel)) for d in devices]
 
 

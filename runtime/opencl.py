@@ -21,7 +21,7 @@ import numpy as np
 
 from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource, Program
-from graphc.runtime import cache, pocl
+from graphc.runtime import cache, opencl_features, pocl
 from graphc.runtime.counters import counters
 from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work, require_process
 
@@ -108,6 +108,8 @@ class OpenClBackend:
             "compute units": str(d.max_compute_units),
             "memory": f"{d.global_mem_size:,} bytes, {d.local_mem_size:,} shared by a group",
             "float64": "yes" if "cl_khr_fp64" in d.extensions else "no",
+            "sub-groups": str(self._queue.features.wave) if self._queue.features.wave > 1 else "no",
+            "half precision": "yes" if self._queue.features.half else "no",
             "options": " ".join(self._queue.options),
             "cache": "the driver's own",
         }
@@ -171,6 +173,7 @@ class _Queue:
         self.options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self.features = opencl_features.find(cl, self.queue, device)
         self._before, self._is_tried = "", True  # text that precedes kernels; whether it is known that it compiles
         if "Portable Computing Language" in device.platform.name:
             self._before, self._is_tried = pocl.DECLARATIONS, False
@@ -193,7 +196,7 @@ class _Queue:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what compilers remark on kernels that they accept
                 program = self.cl.Program(self.context, self._before + text)
-                program.build(options=self.options, cache_dir=False)
+                program.build(options=[*self.options, *self.features.options(text)], cache_dir=False)
         except self.cl.Error:
             if self._is_tried:
                 raise

@@ -25,7 +25,9 @@ GC_PURE size_t get_group_id(uint);
 GC_PURE size_t get_local_id(uint);
 GC_PURE uint rotate(uint, uint);
 __attribute__((overloadable, convergent)) void barrier(cl_mem_fence_flags);
-__attribute__((overloadable)) int atomic_max(volatile __global int *, int);"""
+__attribute__((overloadable)) int atomic_max(volatile __global int *, int);
+#define as_half(x) __builtin_astype((x), half)
+#define as_ushort(x) __builtin_astype((x), ushort)"""
 
 
 def _declarations() -> str:
@@ -33,6 +35,8 @@ def _declarations() -> str:
     lines += [f"typedef {v[:-1]} {v} __attribute__((ext_vector_type({v[-1]})));" for v in _VECTORS]
     lines.append(_REST)
     lines += [f"GC_PURE {unsigned} abs({name});" for name, unsigned in _INTEGERS.items()]
+    lines += [f"__attribute__((overloadable, convergent)) {name} sub_group_shuffle_xor({name}, uint);"
+              for name in (*_INTEGERS, *_INTEGERS.values(), "float", "double")]
     for real in ("float", "double"):
         lines += [f"GC_PURE {real} {name}({real});" for name in _OF_ONE]
         lines += [f"GC_PURE {real} {name}({real}, {real});" for name in _OF_TWO]

@@ -19,6 +19,22 @@ typedef unsigned long long uint64_t;
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
 #define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+#ifdef __CUDA_ARCH__
+GC_INLINE float gc_from_half(uint16_t h) { float x; asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h)); return x; }
+GC_INLINE uint16_t gc_to_half(float x) { uint16_t h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x)); return h; }
+#define GC_FROM_HALF(h) gc_from_half(h)
+#define GC_TO_HALF(x) gc_to_half(x)
+#if __CUDA_ARCH__ >= 800
+GC_INLINE uint16_t gc_to_bfloat(float x) { uint16_t h; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x)); return h; }
+GC_INLINE float gc_as_bfloat(float x)       /* in the upper half of a word it is a float: one instruction */
+{
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(uint32_t *)&x) : "f"(x), "f"(0.0f));
+    return x;
+}
+#define GC_TO_BFLOAT(x) gc_to_bfloat(x)
+#define GC_ROUND_BFLOAT(x) gc_as_bfloat(x)
+#endif
+#endif
 template <class R> struct gc_parts { R x, y; };
 typedef gc_parts<float> cfloat;
 typedef gc_parts<double> cdouble;
@@ -459,7 +475,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_maximum_73659483(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_4c6f9692(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

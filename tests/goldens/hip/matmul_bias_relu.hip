@@ -22,6 +22,10 @@ typedef unsigned long long uint64_t;
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
 #define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
+#ifdef __AMDGCN__
+#define GC_FROM_HALF(h) ((float)__builtin_bit_cast(_Float16, (uint16_t)(h)))
+#define GC_TO_HALF(x) __builtin_bit_cast(uint16_t, (_Float16)(x))
+#endif
 template <class R> struct gc_parts { R x, y; };
 typedef gc_parts<float> cfloat;
 typedef gc_parts<double> cdouble;
@@ -351,7 +355,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_maximum_29456254(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_maximum_cbb5123e(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

@@ -14,7 +14,10 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
     union { float from; uint32_t to; } u; u.from = from; return u.to;
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
-/* Conversions by integer arithmetic: the same on devices without half-precision numbers. */
+#ifdef GC_FROM_HALF
+GC_INLINE float gc_load_float16(uint16_t h) { return GC_FROM_HALF(h); }
+GC_INLINE uint16_t gc_store_float16(float x) { return GC_TO_HALF(x); }
+#else       /* by integer arithmetic: the same on devices without half-precision numbers */
 GC_INLINE float gc_load_float16(uint16_t h)
 {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
@@ -36,6 +39,7 @@ GC_INLINE uint16_t gc_store_float16(float x)
     h = magnitude > 0x7F800000 ? 0x7E00 : h;
     return (uint16_t)(sign | h);
 }
+#endif
 GC_INLINE float gc_round_float16(float x) { return gc_load_float16(gc_store_float16(x)); }
 GC_INLINE float gc_nextafter_float16(float x, float y)
 {
@@ -44,7 +48,7 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-GC_KERNEL void row_sum_a6751498(
+GC_KERNEL void row_sum_d6eaae20(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,

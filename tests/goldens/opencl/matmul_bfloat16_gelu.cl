@@ -15,6 +15,10 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
     union { float from; uint32_t to; } u; u.from = from; return u.to;
 }
 GC_INLINE float gc_load_bfloat16(uint16_t h) { return gc_bits_float((uint32_t)h << 16); }
+#ifdef GC_TO_BFLOAT
+GC_INLINE uint16_t gc_store_bfloat16(float x) { return GC_TO_BFLOAT(x); }
+GC_INLINE float gc_round_bfloat16(float x) { return GC_ROUND_BFLOAT(x); }
+#else
 /* round to nearest, ties to even; NaN stays NaN */
 GC_INLINE uint16_t gc_store_bfloat16(float x)
 {
@@ -23,6 +27,7 @@ GC_INLINE uint16_t gc_store_bfloat16(float x)
     return (uint16_t)(x != x ? 0x7FC0 | (w >> 16 & 0x8000) : rounded);
 }
 GC_INLINE float gc_round_bfloat16(float x) { return gc_load_bfloat16(gc_store_bfloat16(x)); }
+#endif
 GC_INLINE float gc_nextafter_bfloat16(float x, float y)
 {
     const uint16_t word = gc_store_bfloat16(x), away = (x < y) == (x > 0) ? 1 : -1;
@@ -35,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_6fbd6b7d(
+GC_KERNEL void contract_dot_cast_d325f7c7(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,

@@ -1,0 +1,68 @@
+"""What OpenCL devices have beyond OpenCL C 1.2: it is tried, used where it helps, and changes no bit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_gpu_text import kernels_of
+
+import graphc as gc
+from graphc import driver
+from graphc.errors import BackendError
+from graphc.runtime.opencl_features import Features, find
+from graphc.tolerances import equal_bits
+
+
+@pytest.fixture
+def queue():
+    pytest.importorskip("pyopencl")
+    try:
+        return driver.backend_of("opencl").allocate(4).pool.queue
+    except BackendError as error:
+        pytest.skip(error.message)
+
+
+def test_kernels_are_compiled_with_what_they_use():
+    x = gc.asarray(np.ones((30, 70), np.float32))
+    (rows,), (each,) = (kernels_of([y], "opencl") for y in (gc.sum(x, axis=1), x + 1))
+    assert Features(32, True).options(rows.text) == ["-DGC_WAVE=32", "-DGC_HALF"]
+    assert Features(32, True).options(each.text) == ["-DGC_HALF"]
+    assert Features().options(rows.text) == Features().options(each.text) == []
+
+
+def test_what_a_device_says_is_tried(queue):
+    """One that names extensions which it does not have, or not as kernels need them."""
+    names = "cl_khr_subgroup_shuffle cl_khr_fp16 cl_intel_required_subgroup_size"
+    boastful, modest = SimpleNamespace(extensions=names), SimpleNamespace(extensions="")
+    assert find(queue.cl, queue.queue, modest) == Features()
+    if not set(names.split()) & set(queue.device.extensions.split()):
+        assert find(queue.cl, queue.queue, boastful) == Features()
+
+
+PROGRAMS = {
+    "rows": lambda x: gc.sum(x, axis=1),
+    "columns": lambda x: gc.sum(x, axis=0),
+    "variance": lambda x: gc.var(x, axis=1),
+    "extremes": lambda x: gc.max(x, axis=1) - gc.argmin(x, axis=1),
+    "complex": lambda x: gc.sum(x + 1j * x[0], axis=1),
+    "doubles": lambda x: gc.sum(x.astype("float64"), axis=1) + gc.max(x.astype("float64"), axis=1),
+    "integers": lambda x: gc.sum((x * 50).astype("int8"), axis=1) + gc.max((x * 9).astype("uint16"), axis=1),
+    "truths": lambda x: gc.any(x > 3, axis=1),
+    "halves": lambda x: gc.sum(x.astype("float16") * x[0].astype("float16") + 1e-7, axis=1) / 3,
+    "softmax": lambda x: gc.softmax(x, axis=-1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_they_change_no_bit(backend, queue, monkeypatch, name):
+    if backend != "opencl" or queue.features == Features():
+        pytest.skip("the device has none")
+    x = np.random.default_rng(3).standard_normal((21, 700)).astype(np.float32)
+    found = PROGRAMS[name](gc.asarray(x)).numpy()
+    monkeypatch.setattr(queue, "features", Features())
+    monkeypatch.setattr(driver.backend_of("opencl"), "_kernels", {})
+    driver.forget_programs()
+    assert equal_bits(found, PROGRAMS[name](gc.asarray(x)).numpy())
+    driver.forget_programs()
