@@ -269,7 +269,7 @@ def test_the_examples_run_as_scripts(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("dialect, mark", [("cuda", "__global__"), ("hip", "GC_WAVE"), ("opencl", "sub_group_shuffle_xor")])
+@pytest.mark.parametrize("dialect, mark", [("cuda", "__global__"), ("hip", "GC_WAVE"), ("opencl", "sub_group_shuffle")])
 def test_the_kernels_of_a_device_that_is_absent(script, dialect, mark, backend, monkeypatch):
     if backend == "reference":
         pytest.skip("the reference runs no kernels")
