@@ -149,10 +149,10 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
 
 
 def test_gradients_of_attention_compute_scores_again(device, monkeypatch):
-    """Of several blocks on the diagonal; and, on the other device, of more columns than a block has."""
+    """Of several blocks on the diagonal; and, on the other device, of more columns than two blocks have."""
     monkeypatch.setattr(sys.modules["graphc.passes.evaluate"], "STORED_SCORES", 0)
     causal = device == "cuda-emulated"
-    m, n, d, e = (70, 130, 5, 9) if causal else (9, 70, 2, 70)
+    m, n, d, e = (70, 130, 5, 9) if causal else (9, 70, 2, 130)
     rng = np.random.default_rng(5)
     q, k, v, g = arrays = [rng.standard_normal(shape) for shape in ((2, m, d), (2, n, d), (2, n, e), (2, m, e))]
     leaves = [gc.asarray(a.astype(np.float32)) for a in arrays]

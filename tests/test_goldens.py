@@ -105,8 +105,11 @@ def test_the_c_of(name: str, golden):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_opencl_of(name: str, golden):
     """The bodies of the GPU family, without the preamble, which stands in a file of its own."""
-    kernels = [kernel.partition("typedef struct { int64_t w[") for kernel in text_of(name, "opencl", "\0").split("\0")]
-    golden(f"opencl/{name}.cl", "\n".join(part[1] + part[2] for part in kernels))
+    golden(f"opencl/{name}.cl", "\n".join(map(without_preamble, text_of(name, "opencl", "\0").split("\0"))))
+
+
+def without_preamble(kernel: str) -> str:
+    return kernel[kernel.index("typedef struct { int64_t w["):]
 
 
 @pytest.mark.parametrize("dialect, suffix", [("cuda", "cu"), ("hip", "hip")])
@@ -120,12 +123,25 @@ def matmul_fast_math():
     return gc.exp(leaf(70, 30) @ leaf(30, 90) * 0.5 + leaf(90)) / 3.0
 
 
-MARKED = {"matmul_fast_math": matmul_fast_math}
+def attention_gradient():
+    q, k, v, g = leaf(2, 300, 40), leaf(2, 300, 40), leaf(2, 300, 70), leaf(2, 300, 70)
+    _, pull = gc.vjp(lambda k, v: gc.scaled_dot_product_attention(q, k, v, is_causal=True), k, v)
+    return pull(g)
 
 
-@pytest.mark.parametrize("name", ["matmul_bfloat16_gelu", *MARKED])
+MARKED = {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient}
+
+
+@pytest.mark.parametrize("name", ["matmul_bfloat16_gelu", "matmul_fast_math"])
 def test_the_matrix_unit(name, golden):
     golden(f"cuda/{name}.cu", text_of(name, "cuda"))
+
+
+@pytest.mark.parametrize("dialect, suffix", [("cuda", "cu"), ("hip", "hip"), ("opencl", "cl")])
+def test_the_gradient_of_attention(dialect, suffix, golden):
+    """Of the keys and the values, in one kernel."""
+    (kernel,) = (text for text in text_of("attention_gradient", dialect, "\0").split("\0") if "weighted_" in text)
+    golden(f"{dialect}/attention_gradient.{suffix}", without_preamble(kernel))
 
 
 def text_of(name: str, dialect: str, between: str = "\n") -> str:

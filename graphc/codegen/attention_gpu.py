@@ -12,6 +12,7 @@ from graphc.ir.kernel import Template
 from graphc.ir.trees import CHUNKS
 
 KEYS = CHUNKS["attention"]
+PIECE = 2       # so many times four columns of its results an item adds to at a time: for more it has no registers
 
 
 def attention(model, s: Template) -> dict:
@@ -20,17 +21,20 @@ def attention(model, s: Template) -> dict:
     operands = {o.name: o for o in s.operands}
     facts = dict(s.facts)
     parts = -(-e.size // KEYS)      # of the columns of the values: each item has four of 64
+    piece = 4 * min(parts, PIECE)
     sizes = {"weight": m.length * (KEYS + 1), "tile_q": DEPTH * (m.length + PAD), "tile_k": DEPTH * (KEYS + PAD),
              **dict.fromkeys(("top", "total", "factor", "shift"), m.length)}
     for name, size in sizes.items():
         model.shared_sizes[name] = (register, size)
     model.shared_sizes["seen"] = ("int", m.length)
+    model.crowded = True
     bits = (0xFFF << 52) if register == "double" else 0xFF800000
 
     def place(name: str, at: dict[str, str], target: str) -> list[dict]:
         return flat(model, s.walked(operands[name]), operands[name].body, at, target)
     return {"kind": "attention", "type": register, "result": s.result, "chunk": KEYS, "queries": m.length,
             "block": m.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group, "parts": parts,
+            "piece": piece, "columns": -(-4 * parts // piece) * piece,
             "rows": m.length // SIDE, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
             "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],
