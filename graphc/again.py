@@ -1,4 +1,4 @@
-"""What is computed for the second time is kept.
+"""What is computed for the second time is kept, and from then on what is recorded at that place is kept at once.
 
 Whatever a schedule computes between its inputs and its results is gone after it. In a loop that looks at a number,
 
@@ -9,16 +9,31 @@ before it once more. So nodes that a schedule has computed without keeping them 
 a later graph reads one, it becomes a result of that schedule, unless it isn't worth the memory (-1 from then on).
 Nothing that is worth it is computed more than twice then, and what is read once costs no memory: the first schedule
 stores only what was asked for.
+
+A loop comes by again. Where a node had to be kept, its place in the user's program is remembered, and what is
+recorded there becomes a result of the first schedule that computes it, if somebody holds it: all further turns are
+computed once.
 """
 from __future__ import annotations
 
+import functools
+import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from graphc.ir.node import Node
-from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
+from graphc.ir import dtype as dt
+from graphc.ir.node import Node, buffer, make
+from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, NEG, SOURCE, THREEFRY
+
+if TYPE_CHECKING:
+    from graphc.canonical import Graph
 
 LITTLE = 4              # elementwise operations that are computed again as quickly as a result is stored and read
 LOOKED_AT = 10_000      # operations under a node that are counted at most
+MOST_PLACES = 1_000
+
+_places: dict[object, None] = {}    # where in users' programs something was recorded that had to be kept
 
 
 def mark(nodes: Iterable[Node]) -> None:
@@ -27,7 +42,21 @@ def mark(nodes: Iterable[Node]) -> None:
         node.met = node.met or 1
 
 
-def to_keep(roots: Sequence[Node]) -> list[Node]:
+def to_keep(graph: Graph) -> tuple[list[Node], bool]:
+    """The nodes that become results beside those of a graph, and whether a place is new among those remembered."""
+    kept = _computed_before(graph.roots) if graph.met else []
+    new = [node.site for node in kept if node.site is not None and node.site not in _places]
+    if len(_places) > MOST_PLACES:
+        _places.clear()
+    _places.update(dict.fromkeys(new))
+    return [*kept, *_expected(graph, kept)] if _places else kept, bool(new)
+
+
+def forget() -> None:
+    _places.clear()
+
+
+def _computed_before(roots: Sequence[Node]) -> list[Node]:
     """The nodes next under these roots that were computed before, and that are worth the memory."""
     found: dict[Node, None] = {}
     seen, stack = set(roots), [src for root in roots for src in root.srcs]
@@ -43,6 +72,42 @@ def to_keep(roots: Sequence[Node]) -> list[Node]:
             node.met = -1
         stack.extend(node.srcs)
     return list(found)
+
+
+def _expected(graph: Graph, kept: Sequence[Node]) -> list[Node]:
+    """Nodes that somebody holds, recorded where others had to be kept: what the next turn of a loop begins with."""
+    if not any(node.site in _places and node.value is None for node in graph.order):
+        return []
+    results = {*graph.roots, *kept}
+    is_held = dict(zip(graph.order, held(graph.order, reads_of(graph.order)), strict=True))
+    for node in reversed(graph.order):
+        if node.op is ALIAS and is_held[node]:      # a variable, which gradients end at
+            is_held[node.srcs[0]] = True
+    return [node for node in graph.order if is_held[node] and node.value is None and node.site in _places
+            and node not in results and not node.tracked and is_worth_it(node)]
+
+
+def reads_of(nodes: Iterable[Node]) -> Counter:
+    """How often these nodes read each node, by its id."""
+    return Counter(id(src) for node in nodes for src in node.srcs)
+
+
+def held(nodes: Sequence[Node], reads: Counter) -> list[bool]:
+    """Whether each of these nodes is held by something else than this sequence and the nodes that were counted."""
+    return [count > _held_by_nobody() for count in _holders(nodes, reads)]
+
+
+def _holders(nodes: Sequence[Node], reads: Counter) -> list[int]:
+    return [sys.getrefcount(n) - reads[id(n)] for n in nodes]
+
+
+@functools.cache
+def _held_by_nobody() -> int:
+    """What _holders says of a node that only another one reads. Tried out: Python's versions count differently."""
+    leaf = buffer(dt.float32, (), object(), "none")
+    nodes = [make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))]
+    nodes.append(nodes[0].srcs[0])
+    return _holders(nodes, reads_of(nodes[:1]))[1]
 
 
 def is_worth_it(node: Node) -> bool:

@@ -207,11 +207,15 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
 
 
 def _graph(pending: list[Node]) -> tuple[canonical.Graph, list[Node]]:
-    """The graph of what has to be computed, and that with what is now kept, as it was computed before."""
+    """The graph of what has to be computed, and that with what is kept beside it (graphc/again.py)."""
     graph = canonical.canonicalize(pending)
-    if graph.met and (kept := again.to_keep(pending)):
+    kept, is_new = again.to_keep(graph)
+    if is_new:
+        familiar.forget()       # these would be computed without what is kept from now on
+    if kept:
         pending = [*pending, *kept]
         graph = canonical.canonicalize(pending)
+        graph.met = True        # to be looked at in each turn
     return graph, pending
 
 
@@ -239,7 +243,7 @@ def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | N
         return key, None, _program(key, graph, backend)
     _counters.program_hits += 1
     entry.met += 1
-    if entry.met == familiar.OFTEN and not entry.aliases:
+    if entry.met >= familiar.OFTEN and entry.met & (entry.met - 1) == 0 and not entry.aliases:     # and if forgotten
         familiar.learn(graph, entry.executable)
     return key, entry, None
 

@@ -10,24 +10,19 @@ realized when it is MOST_NODES operations, or when it holds on to leaves that fi
 """
 from __future__ import annotations
 
-import functools
-import sys
 import threading
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from graphc import driver
-from graphc.again import is_worth_it
+from graphc.again import held, is_worth_it, reads_of
 from graphc.config import settings
 from graphc.errors import GraphcError
-from graphc.ir import dtype as dt
-from graphc.ir.node import Node, make, topological, untracked
+from graphc.ir.node import Node, topological, untracked
 from graphc.ir.node import _table as interned
-from graphc.ir.node import buffer as make_leaf
-from graphc.ir.ops import BUFFER, CONST, NEG, PARAM
+from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.runtime import memory
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor, history
@@ -158,27 +153,12 @@ def _ends(node: Node, depth: int) -> list[Node]:
     """
     with driver.lock:
         live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
-        reads = Counter(id(src) for n in live for src in n.srcs)
-        held = [count > _held_by_nobody() for count in _holders(live, reads)]
-        ends = [n for n, is_held in zip(live, held, strict=True) if n.value is None and n.device == node.device
-                and n.op is not CONST and not isinstance(n.dtype, tuple)
+        reads = reads_of(live)
+        ends = [n for n, is_held in zip(live, held(live, reads), strict=True)
+                if n.value is None and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)
                 and (id(n) not in reads or depth > 1 and is_held and is_worth_it(n))]
         foreign: set[Node] = set()
         for n in topological(ends):
             if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
                 foreign.add(n)
         return [n for n in ends if n not in foreign]
-
-
-def _holders(nodes: Sequence[Node], reads: Counter) -> list[int]:
-    """How many references there are to each node, without those of the nodes that read it."""
-    return [sys.getrefcount(n) - reads[id(n)] for n in nodes]
-
-
-@functools.cache
-def _held_by_nobody() -> int:
-    """What _holders says of a node that only another one reads. Tried out: Python's versions count differently."""
-    leaf = make_leaf(dt.float32, (), object(), "none")
-    nodes = [make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))]
-    nodes.append(nodes[0].srcs[0])
-    return _holders(nodes, Counter([id(nodes[1])]))[1]
