@@ -32,6 +32,7 @@ CHAINED = 32                # columns whose sums grow side by side, if there are
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
 MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
+PACKED = 1 << 19            # bytes of rows that are packed at a time at most, if not all of them are
 GROUP = 64                  # columns after which the epilogue goes over their sums
 APART = 5 * LINE            # bytes between the sums of few rows: no two of them share a set of the L1 cache
 SPARE = 16                  # elements between the few rows of a, and between rows of sums, so that they share no set
@@ -82,7 +83,11 @@ def gemm(model, s: Template) -> dict:
     width = _rounded(n.length, panel)
     near = l2_bytes()
     packed = near // 8 * 3      # bytes of a that are packed at a time: they stay near while columns of b pass
-    rows = min(packed // (CHUNK * size) // 12 * 12, _rounded(m.length, 12))
+    rows = packed // (CHUNK * size) // 12 * 12
+    if m.length > rows:         # several times as many, fewer if the rest of a large cache can hold columns
+        rows = min(packed, PACKED) // (CHUNK * size) // 12 * 12
+        rows = m.length // -(-m.length // rows)
+    rows = _rounded(min(rows, m.length), 12)
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, (model.kernel.panel or near // 2) // (CHUNK * size) // panel * panel)
@@ -94,6 +99,7 @@ def gemm(model, s: Template) -> dict:
         elif nest["direct"]:
             _need(model, register, f"copy{name}")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
+    plain = _plain(model, s)
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
@@ -107,8 +113,8 @@ def gemm(model, s: Template) -> dict:
             "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
-            "sums": scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
-            "plain": _plain(model, s), "epilogue": _epilogue(model, s)}
+            "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
+            "plain": plain, "epilogue": None if plain else _epilogue(model, s)}
 
 
 def _need(model, register: str, *names: str, file: str = "tiles") -> None:
@@ -252,7 +258,7 @@ def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> d
 
 
 def _plain(model, s: Template) -> dict | None:
-    """Where the result at m_from and n_from lies in memory and how far apart rows lie, if nothing becomes of it and
+    """Where the result at m_from and n_left lies in memory and how far apart rows lie, if nothing becomes of it and
     columns lie together."""
     loop = innermost(s.epilogue)
     m, n = s.span("m").axes, s.span("n").axes
@@ -264,7 +270,7 @@ def _plain(model, s: Template) -> dict | None:
             or index.coefficient(n[0]) != 1 or any(type(atom) is not Axis for atom, _ in index.terms)):
         return None
     stride = index.coefficient(m[0])
-    for axis, step, name in ((m[0], stride, "m_from"), (n[0], 1, "n_from")):
+    for axis, step, name in ((m[0], stride, "m_from"), (n[0], 1, "n_left")):
         index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)), step))
     return {"place": f"{buffer.name}[{model.spell.index(index)}]", "stride": model.spell.arg(stride)}
 

@@ -14,6 +14,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
 #define GC_PANEL (2 * GC_LANES)
 #define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+enum { GC_TURNS = GC_VECTOR == 64 ? 2 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
 typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
@@ -39,15 +40,15 @@ __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int6
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more);
 #else
 static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
-    int64_t count, float *restrict sums, int64_t stride, int more)
+    int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
 {
     gc_vector c[GC_ROWS][2];
 #pragma GCC unroll 12
     for (int r = 0; r < GC_ROWS; r++) {
         c[r][0] = c[r][1] = (gc_vector){0};
-        __builtin_prefetch(sums + r * stride);
+        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *a) __builtin_prefetch(sums + r * stride + l);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll GC_TURNS
     for (int64_t k = 0; k < count; k++) {
         gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
         GC_KEEP(b0);
@@ -60,20 +61,22 @@ static inline __attribute__((always_inline)) void gc_tile(const float *restrict 
         }
     }
 #pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS; r++)
+    for (int r = 0; r < GC_ROWS; r++) {
+        if (r >= down) return;
         for (int v = 0; v < 2; v++) {
             gc_loose *to = (gc_loose *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
+    }
 }
 static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_loose *restrict b,
-    int64_t count, float *restrict sums, int64_t stride, int more)
+    int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
 {
     gc_vector c[GC_ROWS / 2][2];
 #pragma GCC unroll 12
     for (int r = 0; r < GC_ROWS / 2; r++) {
         c[r][0] = c[r][1] = (gc_vector){0};
-        __builtin_prefetch(sums + r * stride);
+        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *a) __builtin_prefetch(sums + r * stride + l);
     }
 #pragma GCC unroll 2
     for (int64_t k = 0; k < count; k++) {
@@ -88,30 +91,41 @@ static inline __attribute__((always_inline)) void gc_half(const float *restrict 
         }
     }
 #pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS / 2; r++)
+    for (int r = 0; r < GC_ROWS / 2; r++) {
+        if (r >= down) return;
         for (int v = 0; v < 2; v++) {
             gc_loose *to = (gc_loose *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
+    }
 }
 
-/* some panels of b, `apart` from one another, each of which meets all rows of a; the sums have room for whole panels
-   of rows */
+/* some panels of b, `apart` from one another, each of which meets all rows of a */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more)
 {
     /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
     const int64_t ahead = rows > 8 * GC_ROWS ? 0 : lines * GC_ROWS / rows + 1;
+    float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
         const char *next = (const char *)(b + apart);
+        const int64_t across = MIN(columns - n, GC_PANEL);
+        const int whole = across == GC_PANEL;
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
             for (int64_t i = 0; i < ahead; i++, next += 64) __builtin_prefetch(next);
             const float *from = a + m * 513;
-            float *to = sums + m * stride + n;
-            if (rows - m > GC_ROWS / 2) gc_tile(from, panel, count, to, stride, more);
-            else gc_half(from, panel, count, to, stride, more);
+            float *to = sums + m * stride + n, *tile = whole ? to : edge;
+            const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
+            if (down > GC_ROWS / 2) gc_tile(from, panel, count, tile, row, down, more & whole);
+            else gc_half(from, panel, count, tile, row, down, more & whole);
+            if (!whole)
+                for (int64_t r = 0; r < down; r++, to += stride)
+                    for (int64_t l = 0; l < across; l++) {
+                        const float sum = edge[r * GC_PANEL + l];
+                        to[l] = more ? to[l] + sum : sum;
+                    }
         }
     }
 }
@@ -305,7 +319,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_464769fb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_c7b7d6bb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -403,7 +417,7 @@ int64_t contract_dot_cast_464769fb(void *const *buf, const int64_t *arg, int64_t
                                 float *restrict dot0 = sums;
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
                                 gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
-                                         b_panels + (n_from - n_left) * 513, GC_PANEL * 513,
+                                         b_panels + (n_from - n_left) / GC_PANEL * GC_PANEL * 513, GC_PANEL * 513,
                                          dot0, stride, k_from > 0);
                                 if (k_to < a11) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {

@@ -14,6 +14,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
 #define GC_PANEL (2 * GC_LANES)
 #define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
+enum { GC_TURNS = GC_VECTOR == 64 ? 2 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
 typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
@@ -124,7 +125,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_46b89b34(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_eca6c894(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
