@@ -100,6 +100,39 @@ def of_images(y):
     return gc.sum(y * y), gc.sum(y * y, axis=(2, 3)), gc.var(y), gc.max(gc.reshape(y, (y.shape[0], -1)), axis=1)
 
 
+def wrapped(x):
+    return sum((gc.roll(x, k, axis) for k in (-1, 1) for axis in range(x.ndim)), -4 * x)
+
+
+def padded(x):
+    p = gc.pad(x, 1)
+    inside = (slice(1, -1),) * (x.ndim - 1)
+    return (p[(*inside, slice(2, None))] - p[(*inside, slice(0, -2))]) / 2 + gc.concat([x[1:], x[:1] * 3])
+
+
+def turned(x):
+    columns = gc.arange(x.shape[-1])
+    return gc.where(columns < 77, gc.flip(x, axis=0), -x) + gc.roll(gc.reshape(x, -1), -130).reshape(x.shape)
+
+
+@pytest.mark.parametrize("stencil", [wrapped, padded, turned])
+@pytest.mark.parametrize("shape, dtype", [((50, 131), "float32"), ((3, 20, 33), "float64"), ((140_001,), "float32")])
+def test_reductions_over_neighbours(stencil, shape, dtype):
+    """Elements are evaluated between edges, and reduced as those in memory are, bit by bit."""
+    x = sample(shape, dtype)
+    x.flat[[3, 1700]] = np.nan, -np.inf
+
+    def reduced(y):
+        results = [gc.sum(gc.where(gc.isfinite(y), y, 0)), gc.max(gc.abs(y)), gc.argmin(y)]
+        for axis in range(y.ndim) if y.ndim > 1 else ():
+            results += [gc.var(y[..., 1:], axis=axis), gc.max(y, axis=axis)]
+        return gc.realize(*results)
+    y = stencil(gc.asarray(x))
+    for one, other in zip(reduced(y), reduced(gc.asarray(y.numpy())), strict=True):
+        np.testing.assert_array_equal(one.numpy().view(f"u{one.dtype.itemsize}"),
+                                      other.numpy().view(f"u{one.dtype.itemsize}"))
+
+
 @pytest.mark.parametrize("width", [3, 10])
 def test_short_rows_side_by_side(width):
     """Many short rows are computed in the lanes of vectors, few by loops of their own: with the same bits."""

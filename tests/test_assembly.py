@@ -158,6 +158,18 @@ def test_mean_and_variance_share_their_first_sweep(backend):
     assert kernel.source.count("FOLD(sum0_lane") == kernel.source.count("FOLD(m21_lane") == 1
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_neighbours_are_reduced_without_conditions(axis, backend):
+    """Between edges. What asks is for the first and the last row, and reads near what it asks for."""
+    x = array(300, 300)
+    laplacian = gc.roll(x, 1, 0) + gc.roll(x, -1, 0) + gc.roll(x, 1, 1) + gc.roll(x, -1, 1) - 4 * x
+    source = gc.plan(gc.max(laplacian, axis=axis)).kernels[0].source
+    reading = [line for line in source.splitlines() if "x0[" in line]
+    asking = [line for line in reading if "?" in line]
+    assert "near3]" in asking[0] and len(asking) <= 2
+    assert len(reading) - len(asking) >= 3
+
+
 @needs_avx2
 def test_column_sums_are_vectors(assembly):
     assert count(assembly(gc.sum(array(4096, 512), axis=0)), "vaddps", WIDE) >= 8

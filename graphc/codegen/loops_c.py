@@ -17,6 +17,7 @@ from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
+from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, widened
 from graphc.codegen.helpers_c import apart, helper_texts
@@ -137,6 +138,7 @@ class _Model:
         # buffer and index of a store -> the array in which its value waits for that, and where that begins
         self.kept: dict[tuple, tuple[str, str, str]] = {}
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
+        self.lets: dict[str, Node] = {}     # what is named so far
         self.width = kernel.width
         self.tile = None
         last = kernel.parallel[-1] if kernel.parallel else None
@@ -182,6 +184,7 @@ class _Model:
 
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:
+            self.lets[s.name] = s.value
             return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
                     "value": self.spell.expr(s.value)}
         if type(s) is Local:
@@ -211,7 +214,7 @@ class _Model:
     def loop(self, s: Loop, enclosing: dict) -> dict:
         if type(s) is If:
             return {"kind": "branch", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
-                    "otherwise": self.statements(s.otherwise, enclosing)}
+                    "otherwise": [y for x in s.otherwise for y in self.asking(x)]}
         if s.kind == "reduce":
             return self.reduction(s)
         if s.kind == "serial" and (running := _scans(s)):
@@ -228,6 +231,13 @@ class _Model:
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
         return self.counted(s, "0", self.stop(s), enclosing)
+
+    def asking(self, s) -> list[dict]:
+        """A loop with conditions that hold for all of it or for nothing."""
+        if type(s) is not Loop:
+            return [self.statement(s, {})]
+        names, body = near(s.body, s.axis, self.lets)
+        return [*(x.model(self.spell) for x in names), self.loop(replace(s, body=body), {})]
 
     def turned(self, columns: Loop, s: Store, rows: Loop) -> dict:
         """Squares of memory, turned into rows of a local array."""
@@ -375,7 +385,7 @@ class _Model:
             for a, x in zip(out["accumulators"], sums, strict=True):
                 names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
                 a["levels"] = [(n, self.take_scratch(LEVELS * self.width * _register_bytes(x.dtype))) for n in names]
-            out["body"] = self.statements((*s.body[:-1], *inner.body), {x.name: self._column_step for x in sums})
+            self.columns(s, inner.axis, (*s.body[:-1], *inner.body), {x.name: self._column_step for x in sums}, out)
         for x in sums:
             self.spell.arrays[x.name] = self.here()
         return out
@@ -392,6 +402,19 @@ class _Model:
             return _step(f"{s.name}_row[r] = {value}; {total} = {total} + {s.name}_row[r]")
         return _step(f"{total} = {self.operation(s).combine.format(total, f'({value})')}")
 
+    def columns(self, s: Loop, column: Axis, body: tuple, steps: dict, out: dict) -> None:
+        """What is done with the elements of rows: in pieces where that spares conditions, and for `test` rows only."""
+        start, stop = self.tile["start"], self.tile["stop"]
+        parts = pieces(body, column, self.lets, s.axis)
+        out["test"] = self.spell.expr(parts.test) if parts and parts.test is not None else None
+        out["pieces"] = [{"start": low, "stop": high, "body": self.statements(piece, steps)}
+                         for low, high, piece in between(self, parts, start, stop)] if parts else []
+        by_chunks = any(a["state"] for a in out["accumulators"])
+        names, body = near(body, column, self.lets) if out["test"] and not by_chunks else ([], body)
+        out["whole"] = [{"start": start, "stop": stop, "body": self.statements(body, steps)}]
+        out["near"] = [x.model(self.spell) for x in names]
+        out["pieces"] = out["pieces"] or out["whole"]
+
     def rows(self, s: Loop, sums: list[Accumulate], out: dict) -> dict:
         out["kind"] = "rows"
         if s.axis.extent == BLOCK:
@@ -403,6 +426,10 @@ class _Model:
             out["lets"] = self.statements(tuple(x for x in s.body if type(x) is not Accumulate), {})
             out["body"] = []
             return out
+        out["evaluated"] = None
+        if (found := evaluated(self, s, self.lets, out["chunk"])) is not None:
+            (s, out["evaluated"]), out["exact"] = found, False
+            sums = list(s.body)
         self.lanes = True
         shared = {x.name: y.name for x in sums for y in sums if _begins_with(x, y)}
         ahead = self.ahead(s)

@@ -8,10 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphc.codegen.spell import FEW
+from graphc.ir import dtype as dt
 from graphc.ir import index as ix
+from graphc.ir.conditions import comparisons, sides
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, indices_of
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, index_value, indices_of
 from graphc.ir.node import Node, make, rebuild
+from graphc.ir.ops import LE, LT
 
 
 class Stretches(Struct, frozen=True):
@@ -112,6 +115,22 @@ class _Naming(_Substitution):
         super().__init__(axis, ix.of(axis))
         self.inner = inner
         self.names: dict[Index, Axis] = {}
+
+    def expr(self, root: Node) -> Node:
+        if root not in self.done and root.op in (LT, LE) and comparisons([new := super().expr(root)]):
+            self.done[root] = self._of_rows(new)
+        return super().expr(root)
+
+    def _of_rows(self, expr: Node) -> Node:
+        """A comparison that asks for the stretch alone, without the place in it: row * n + column < k * n."""
+        moving, bound, under = sides(expr)
+        length, rest = self.inner.extent, ix.add(moving, ix.mul(ix.of(self.inner), -1))
+        if moving.coefficient(self.inner) != 1 or self.inner in ix.axes_of(rest) or (bound - rest.const) % length or \
+                not rest.terms or any(k % length for _, k in rest.terms):
+            return expr
+        row = index_value(Index(tuple((atom, k // length) for atom, k in rest.terms)))
+        place = index_value(ix.constant((bound - rest.const) // length))
+        return make(LT, dt.bool, (), (row, place)) if under else make(LE, dt.bool, (), (place, row))
 
     def _atom(self, atom) -> Index:
         axes = ix.axes_of(atom.numerator) if type(atom) in (FloorDiv, Mod) else ()

@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_fc05363f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_2818b89a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -74,30 +74,38 @@ int64_t column_max_sum_div_fc05363f(void *const *buf, const int64_t *arg, int64_
                 const int64_t first = block * 16, count = MIN(length - first, 16);
                 for (int64_t i = i_start; i < i_stop; i++) max0_part[i - i_start] = -__builtin_inff();
                 int64_t next = first;
-                for (; next + 8 <= first + count; next += 8)
-                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
-                        float max0_sum = max0_part[i - i_start];
-                        _Pragma("GCC unroll 8")
-                        for (int64_t r = 0; r < 8; r++) {
-                            const int64_t j = next + r;
-                            const float t0 = x0[i + j * a2];
-                            max0_sum = gc_max_float(max0_sum, (t0));
+                for (int64_t rows; next < first + count; next += rows) {
+                    int eight = next + 8 <= first + count;
+                    
+                    rows = eight ? 8 : 1;
+                    if (eight) {
+                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                            float max0_sum = max0_part[i - i_start];
+                            _Pragma("GCC unroll 8")
+                            for (int64_t r = 0; r < 8; r++) {
+                                const int64_t j = next + r;
+                                const float t0 = x0[i + j * a2];
+                                max0_sum = gc_max_float(max0_sum, (t0));
 
+                            }
+                            max0_part[i - i_start] = max0_sum;
                         }
-                        max0_part[i - i_start] = max0_sum;
-                    }
-                for (; next < first + count; next++)
-                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
-                        float max0_sum = max0_part[i - i_start];
-                        _Pragma("GCC unroll 1")
-                        for (int64_t r = 0; r < 1; r++) {
-                            const int64_t j = next + r;
-                            const float t0 = x0[i + j * a2];
-                            max0_sum = gc_max_float(max0_sum, (t0));
 
+                    } else {
+                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                            float max0_sum = max0_part[i - i_start];
+                            _Pragma("GCC unroll 1")
+                            for (int64_t r = 0; r < 1; r++) {
+                                const int64_t j = next + r;
+                                const float t0 = x0[i + j * a2];
+                                max0_sum = gc_max_float(max0_sum, (t0));
+
+                            }
+                            max0_part[i - i_start] = max0_sum;
                         }
-                        max0_part[i - i_start] = max0_sum;
+
                     }
+                }
                 for (int64_t i = i_start; i < i_stop; i++) max0[i - i_start] = gc_max_float(max0[i - i_start], max0_part[i - i_start]);
             }
         }
@@ -111,32 +119,40 @@ int64_t column_max_sum_div_fc05363f(void *const *buf, const int64_t *arg, int64_
                 const int64_t first = block * 16, count = MIN(length - first, 16);
                 for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = -0.0f;
                 int64_t next = first;
-                for (; next + 8 <= first + count; next += 8)
-                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
-                        float sum1_sum = sum1_part[i - i_start];
-                        _Pragma("GCC unroll 8")
-                        for (int64_t r = 0; r < 8; r++) {
-                            const int64_t j = next + r;
-                            const float t1 = x0[i + j * a2];
-                            const float t2 = gc_exp_float((t1 - max0[i - i_start]));
-                            sum1_sum = sum1_sum + (t2);
+                for (int64_t rows; next < first + count; next += rows) {
+                    int eight = next + 8 <= first + count;
+                    
+                    rows = eight ? 8 : 1;
+                    if (eight) {
+                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                            float sum1_sum = sum1_part[i - i_start];
+                            _Pragma("GCC unroll 8")
+                            for (int64_t r = 0; r < 8; r++) {
+                                const int64_t j = next + r;
+                                const float t1 = x0[i + j * a2];
+                                const float t2 = gc_exp_float((t1 - max0[i - i_start]));
+                                sum1_sum = sum1_sum + (t2);
 
+                            }
+                            sum1_part[i - i_start] = sum1_sum;
                         }
-                        sum1_part[i - i_start] = sum1_sum;
-                    }
-                for (; next < first + count; next++)
-                    _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
-                        float sum1_sum = sum1_part[i - i_start];
-                        _Pragma("GCC unroll 1")
-                        for (int64_t r = 0; r < 1; r++) {
-                            const int64_t j = next + r;
-                            const float t1 = x0[i + j * a2];
-                            const float t2 = gc_exp_float((t1 - max0[i - i_start]));
-                            sum1_sum = sum1_sum + (t2);
 
+                    } else {
+                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                            float sum1_sum = sum1_part[i - i_start];
+                            _Pragma("GCC unroll 1")
+                            for (int64_t r = 0; r < 1; r++) {
+                                const int64_t j = next + r;
+                                const float t1 = x0[i + j * a2];
+                                const float t2 = gc_exp_float((t1 - max0[i - i_start]));
+                                sum1_sum = sum1_sum + (t2);
+
+                            }
+                            sum1_part[i - i_start] = sum1_sum;
                         }
-                        sum1_part[i - i_start] = sum1_sum;
+
                     }
+                }
                 int level = 0;
                 int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {

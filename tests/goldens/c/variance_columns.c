@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_13cbc4af(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -32,7 +32,9 @@ int64_t column_m2_div_13cbc4af(void *const *buf, const int64_t *arg, int64_t beg
             const int64_t length = a1;
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
-                if (count == 16)
+                int whole = count == 16;
+                
+                if (whole) {
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
                         _Pragma("GCC unroll 16")
@@ -51,7 +53,8 @@ int64_t column_m2_div_13cbc4af(void *const *buf, const int64_t *arg, int64_t beg
                         m20_mean_part[i - i_start] = m20_m;
                         m20_part[i - i_start] = m20_squares;
                     }
-                else
+
+                } else {
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
                         
@@ -70,6 +73,8 @@ int64_t column_m2_div_13cbc4af(void *const *buf, const int64_t *arg, int64_t beg
                         m20_mean_part[i - i_start] = m20_m;
                         m20_part[i - i_start] = m20_squares;
                     }
+
+                }
                 int level = 0;
                 int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {

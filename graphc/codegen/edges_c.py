@@ -1,0 +1,204 @@
+"""Reductions over what is padded, wrapped or concatenated: elements are evaluated between edges, without conditions.
+
+Across rows, the loop over columns is cut where an answer changes, as that of a map is (passes/ranges.py). Along a row,
+elements are dealt to lanes, and an edge may cut a vector of them: there a chunk is evaluated into an array first, piece
+by piece, and then reduced.
+
+    sum += j < 1 ? x[0] : x[j - 1]   ->   for j < 1: v[j] = x[0];   for 1 <= j < n: v[j] = x[j - 1];   sum += v[j]
+"""
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphc.codegen.stretches_c import Stretches, stretches
+from graphc.ir import dtype as dt
+from graphc.ir import index as ix
+from graphc.ir.conditions import Edge, agreement, comparisons, edge, sides, usual, with_answers
+from graphc.ir.index import Axis, Index
+from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs
+from graphc.ir.node import Node, make, rebuild
+from graphc.ir.ops import ABS, AND, CONST, LE, LT, OR, WHERE
+
+MAX_CUTS = 4                # pieces of code grow with every cut
+MAX_STATEMENTS = 200        # larger bodies are not repeated
+
+
+class Pieces(Struct, frozen=True):
+    """The loop over an axis in `pieces`: where each begins and ends (None: with the loop), and its statements, if
+    `test` holds for what is the same all along the axis; if not, `plain` goes all along it. No test: it holds."""
+
+    pieces: list[tuple[Index | None, Index | None, tuple]]
+    test: Node | None
+    plain: tuple
+
+
+def pieces(body: tuple, axis: Axis, lets: dict[str, Node], row: Axis | None = None) -> Pieces | None:
+    """None where nothing is asked. `lets`: what is named outside of the loop; `row`: an axis inside of it."""
+    lets = lets | {s.name: s.value for s in body if type(s) is Let}
+    asked = {s.value: _asked(s.value, lets) for s in body}
+    if sum(1 for _ in below(asked)) > MAX_STATEMENTS:
+        return None
+    along: dict[Node, Edge] = {}
+    across: dict[Node, Node] = {}
+    for expr in comparisons(asked.values()):
+        moving = sides(expr)[0]
+        if (there := edge(expr, axis)) is not None and row not in ix.axes_of(there.rest):
+            along[expr] = there
+        elif axis not in ix.axes_of(moving) and not data_exprs(moving):
+            across[expr] = usual(expr)
+    rests = [e.rest for e in along.values()]
+    rest = max(rests, key=rests.count, default=ix.ZERO)     # of several only one is cut at: their order is not known
+    along = {c: e for c, e in along.items() if e.rest == rest}
+    low, high = ix.add(ix.of(axis), rest).bounds
+    cuts = sorted({e.place for e in along.values() if low < e.place <= high})
+    if not along and not across or len(cuts) > MAX_CUTS:
+        return None
+    found = []
+    for k, start in enumerate([low, *cuts]):
+        answers = across | {c: e.answer(start) for c, e in along.items()}
+        places = [None if not 0 <= c < len(cuts) else ix.shift(ix.mul(rest, -1), cuts[c]) for c in (k - 1, k)]
+        found.append((*places, _used(tuple(replace(s, value=with_answers(asked[s.value], answers)) for s in body))))
+    return Pieces(found, agreement(across) if across else None, body)
+
+
+class Near(Struct, frozen=True):
+    """A name for an index that is kept between two places."""
+
+    name: str
+    index: Index
+    low: int
+    high: int
+
+    def model(self, spell) -> dict:
+        low, high = (spell.index(ix.constant(place)) for place in (self.low, self.high))
+        return {"kind": "let", "name": self.name, "type": "int64_t",
+                "value": f"MIN(MAX({spell.index(self.index)}, {low}), {high})"}
+
+
+def near(body: tuple, axis: Axis, lets: dict[str, Node]) -> tuple[list[Near], tuple]:
+    """The statements of a loop, reading under a condition only where something lies when it holds: a vector of which
+    nothing is read costs hundreds of cycles outside of the memory that is mapped. The names come before the loop."""
+    lets = lets | {s.name: s.value for s in body if type(s) is Let}
+    names: dict[tuple, Near] = {}
+    answers: dict[Node, Node] = {}
+    for load in below(s.value for s in body):
+        if load.op is not LOAD or not load.srcs:
+            continue
+        number, index = load.attrs
+        along = ix.mul(ix.of(axis), index.coefficient(axis))
+        place = ix.add(index, ix.mul(along, -1))
+        low, high = _bounds(place, _parts(_asked(load.srcs[0], lets)))
+        if axis in ix.axes_of(place) or data_exprs(place) or (low, high) == place.bounds or low > high:
+            continue
+        name = names.setdefault((place, low, high), Near(f"near{len(names)}", place, low, high)).name
+        there = ix.add(along, ix.of(Axis(name, 2 + abs(high))))     # an axis of one element would be 0
+        answers[load] = make(LOAD, load.dtype, (), load.srcs, (number, there))
+    return list(names.values()), tuple(replace(s, value=with_answers(s.value, answers)) for s in body)
+
+
+def _parts(expr: Node) -> list[Node]:
+    """The comparisons that must all hold for a condition."""
+    return [x for s in expr.srcs for x in _parts(s)] if expr.op is AND else comparisons([expr])[:expr.op in (LT, LE)]
+
+
+def _bounds(index: Index, conditions: list[Node]) -> tuple[int, int]:
+    """Between which numbers an index lies where conditions hold."""
+    known: dict[Index, tuple[int, int]] = {}
+    for expr in conditions:
+        moving, bound, under = sides(expr)
+        least, most = known.get(moving, moving.bounds)
+        known[moving] = (least, min(most, bound - 1)) if under else (max(least, bound), most)
+    low = high = 0
+    for moving, bounds in known.items():
+        atom, k = moving.terms[0]
+        times = dict(index.terms).get(atom, 0) // k
+        rest = ix.add(index, ix.mul(moving, -times))
+        if len(rest.terms) == len(index.terms) - len(moving.terms):
+            index = rest
+            low, high = (x + y for x, y in zip((low, high), sorted(times * b for b in bounds), strict=True))
+    return low + index.bounds[0], high + index.bounds[1]
+
+
+def _asked(root: Node, lets: dict[str, Node]) -> Node:
+    """The expression with conditions on indices written out instead of named."""
+    done: dict[Node, Node] = {}
+
+    def written(expr: Node) -> Node:
+        if expr not in done:
+            let = lets.get(expr.attrs[0]) if expr.op is VALUE else None
+            if let is not None and _is_condition(let, lets):
+                done[expr] = written(let)
+            else:
+                done[expr] = rebuild(expr, [written(s) for s in expr.srcs]) if expr.srcs else expr
+        return done[expr]
+    return written(root)
+
+
+def _is_condition(expr: Node, lets: dict[str, Node]) -> bool:
+    if expr.dtype is not dt.bool:
+        return False
+    if expr.op in (LT, LE):
+        return bool(comparisons([expr]))
+    if expr.op is VALUE:
+        return expr.attrs[0] in lets and _is_condition(lets[expr.attrs[0]], lets)
+    return expr.op is CONST or (expr.op in (AND, OR, WHERE) and all(_is_condition(s, lets) for s in expr.srcs))
+
+
+def _used(body: tuple) -> tuple:
+    """The statements without names that nothing reads."""
+    read: set[str] = set()
+    out: list = []
+    for s in reversed(body):
+        if type(s) is not Let or s.name in read:
+            out.insert(0, s)
+            read |= {e.attrs[0] for e in below([s.value]) if e.op is VALUE}
+    return tuple(out)
+
+
+def loops(model, parts: Pieces, axis: Axis, start: str, stop: str) -> list[dict]:
+    """The statements of a loop in pieces, none of which is reduced."""
+    def loop(low: str, high: str, body: tuple) -> dict:
+        return model.counted(Loop(axis, "vector", body), low, high, {})
+    fast = [loop(low, high, body) for low, high, body in between(model, parts, start, stop)]
+    if parts.test is None:
+        return fast
+    names, body = near(parts.plain, axis, model.lets)
+    return [{"kind": "branch", "test": model.spell.expr(parts.test), "body": fast,
+             "otherwise": [*(x.model(model.spell) for x in names), loop(start, stop, body)]}]
+
+
+def between(model, parts: Pieces, start: str, stop: str) -> list[tuple[str, str, tuple]]:
+    """The pieces as text: where they start and stop."""
+    spell = model.spell
+    return [(start if low is None else f"MAX({start}, {spell.index(low)})",
+             stop if high is None else f"MIN({stop}, {spell.index(high)})", body) for low, high, body in parts.pieces]
+
+
+def evaluated(model, s: Loop, lets: dict[str, Node], chunk: int) -> tuple[Loop, dict] | None:
+    """A reduction along rows as one of arrays, and the model of what fills them with the elements of a chunk."""
+    rows: Stretches | None = stretches(s.body, s.axis)
+    axis, body = (rows.inner, rows.body) if rows else (s.axis, s.body)
+    here = ix.add(ix.of(axis), ix.of(Axis("here", chunk)))
+    there = ix.add(ix.of(s.axis), ix.mul(ix.of(Axis("first", s.axis.extent)), -1))
+    names: dict[Node, str] = {}
+    stores: list = []
+    reduced = []
+    for x in body:
+        if type(x) is not Accumulate:
+            stores.append(x)
+            continue
+        kept = x.value.srcs[0] if x.value.op is ABS else x.value    # a maximum of magnitudes is to be seen as such
+        if kept not in names:
+            names[kept] = f"{x.name}_value"
+            stores.append(Store(0, here, kept, local=names[kept]))
+        element = make(LOCAL, kept.dtype, (), (), (names[kept], there))
+        reduced.append(replace(x, value=element if kept is x.value else rebuild(x.value, [element])))
+    parts = pieces(tuple(stores), axis, lets)
+    if parts is None:
+        return None
+    start, stop = ("from", "to") if rows else ("first", "first + count")
+    arrays = [{"name": name, "type": model.spell.language.register(value.dtype)} for value, name in names.items()]
+    return replace(s, body=tuple(reduced)), {
+        "axis": s.axis.name, "arrays": arrays, "chunk": chunk, "stretches": rows.model(model.spell) if rows else None,
+        "body": loops(model, parts, axis, start, stop)}
