@@ -218,3 +218,10 @@ def test_marked_products_are_contracted(assembly):
         text = assembly(x * y + x, y * 2.5 - x, x - y * x, x / 3.0)
     assert count(text, "vfmadd[0-9]+ps", WIDE) >= 1 and count(text, "vfn?m(add|sub)[0-9]+ps", WIDE) >= 3
     assert count(text, "vdivps") == 0 and count(text, "call") == 0
+
+
+@pytest.mark.skipif("avx512f" not in features(), reason="this machine has no AVX-512")
+def test_numbers_of_four_bits_are_looked_up(assembly):
+    """One instruction in the place of a mask and a conversion."""
+    text = assembly(array(1, 64) @ gc.weights.quantize(array(64, 64)).packed().dequantize().mT)
+    assert count(text, "vperm(?:ps|d)", "zmm") >= 32 and count(text, "vpandd") == count(text, "vcvtdq2ps") == 0

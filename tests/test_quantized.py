@@ -166,7 +166,9 @@ def test_operations_in_vectors(kernels):
     packed = gc.asarray(rng.integers(0, 256, (k, n)).astype(np.uint8)).astype(gc.int32)
     upper = ((packed >> shift) & 15).astype(gc.float32)        # a mask that may be needless
     assert "gc_lanes_digits" in gc.plan(x @ upper).kernels[0].source
-    for value in (-(whole.astype(gc.float32) - 0.5), wide + b.astype(gc.float32), scaled, rounded, upper):
+    lowest = (15 & (a >> shift)).astype(gc.float32)
+    assert "gc_lanes_nibble" in gc.plan(x @ lowest).kernels[0].source
+    for value in (-(whole.astype(gc.float32) - 0.5), wide + b.astype(gc.float32), scaled, rounded, upper, lowest):
         result = x @ value
         assert "gc_lanes" in gc.plan(result).kernels[0].source
         gc.realize(result)

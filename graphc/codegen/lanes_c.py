@@ -102,6 +102,8 @@ class Lanes:
                 self.spell.helpers[name] = None
             return f"gc_lanes_{node.dtype.name}(&{self.spell.kernel.buffers[number].name}[{self.spell.index(index)}])"
         if op is CAST:
+            if node.dtype is dt.float32 and (nibble := self._nibble(node.srcs[0])):
+                return nibble
             text, source = self.expr(node.srcs[0]), node.srcs[0].dtype
             converts = node.dtype is dt.float32 and source in _INTEGERS
             return f"__builtin_convertvector({text}, gc_vector)" if converts else text
@@ -138,6 +140,14 @@ class Lanes:
                 most = 2 ** self._digits(shifted.srcs[0]) - 1
                 value, by = self.expr(shifted.srcs[0]), self.spell.expr(shifted.srcs[1])
                 return f"gc_lanes_digits({value}, {by}, {most}, {self.spell.expr(mask)})"
+        return None
+
+    def _nibble(self, node: Node) -> str | None:
+        """The lowest four bits of an integer as a number."""
+        if node.op is AND and not self._masked(node):
+            for source, mask in (node.srcs, node.srcs[::-1]):
+                if _constant(mask) == 15:
+                    return f"gc_lanes_nibble({self.expr(source)})"
         return None
 
     def _digits(self, node: Node) -> int:
