@@ -3,8 +3,9 @@
 Sub-groups: their items hand each other values without a barrier, as the warps of other devices do. Half precision: the
 device converts to and from float16, and does arithmetic in it where a compiler sees that this rounds alike. What is
 reported is tried before it is believed: lanes have to be numbered as items are, and every float16 has to be rounded to
-and read as on other devices. A kernel's text has both behind macros (codegen_templates/opencl/preamble.j2), which
-`Features.options` defines; the text itself is the same for every device.
+and read as on other devices. Half precision is for GPUs alone: of CPUs that have it, one's compiler (Intel's, of 2026)
+loses numbers of that type across barriers, in some kernels that no trial would foresee. A kernel's text has both behind
+macros (codegen_templates/opencl/preamble.j2), which `Features.options` defines; the text is one for all devices.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def find(cl: Any, queue: Any, device: Any) -> Features:
     wave = 1
     if "cl_khr_subgroup_shuffle" in names:
         wave = next((size for size in _sizes(device, names) if _numbers_lanes(cl, queue, size)), 1)
-    return Features(wave, "cl_khr_fp16" in names and _rounds(cl, queue))
+    half = "cl_khr_fp16" in names and bool(device.type & cl.device_type.GPU) and _rounds(cl, queue)
+    return Features(wave, half)
 
 
 def _sizes(device: Any, names: list[str]) -> tuple[int, ...]:

@@ -35,7 +35,8 @@ def test_kernels_are_compiled_with_what_they_use():
 def test_what_a_device_says_is_tried(queue):
     """One that names extensions which it does not have, or not as kernels need them."""
     names = "cl_khr_subgroup_shuffle cl_khr_fp16 cl_intel_required_subgroup_size"
-    boastful, modest = SimpleNamespace(extensions=names), SimpleNamespace(extensions="")
+    kind = queue.cl.device_type.GPU
+    boastful, modest = (SimpleNamespace(extensions=x, type=kind) for x in (names, ""))
     assert find(queue.cl, queue.queue, modest) == Features()
     if not set(names.split()) & set(queue.device.extensions.split()):
         assert find(queue.cl, queue.queue, boastful) == Features()
