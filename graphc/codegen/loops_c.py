@@ -230,7 +230,7 @@ class _Model:
             if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
-        return self.counted(s, "0", self.stop(s), enclosing)
+        return self.counted(s, "0" if s.start is None else self.spell.index(s.start), self.stop(s), enclosing)
 
     def asking(self, s) -> list[dict]:
         """A loop with conditions that hold for all of it or for nothing."""

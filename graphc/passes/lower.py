@@ -438,18 +438,20 @@ class _Lowering:
         if stage.reduces and self.kind in ("scan", "scatter"):
             inner: tuple = (Loop(self.axes[-1], "vector", body),) if self.tiled else body
             return (Loop(stage.axes[0], "serial", inner),)
+        nest = (*stage.axes, self.axes[-1]) if self.tiled else stage.axes
         if self.kind == "map":
             # Inside a block's loop, what is constant in it moves in front of it, so no test may stand between them.
-            others = self.axes[:-1] if self.block is None else ()
-            body = without_conditions(body, self.axes[-1], others)
-        elif self.tiled:
-            body = (Loop(self.axes[-1], "vector", body),)
+            body = without_conditions(body, self.axes[-1], self.axes[:-1] if self.block is None else ())
+        elif nest and not stage.reduces and not self.schedule.target.group:
+            body = without_conditions(body, nest[-1], (*self.axes, *nest[:-1]))
+        elif self.tiled or nest and not stage.reduces:
+            body = (Loop(nest[-1], "vector", body),)
         if self.block is not None and not stage.axes:
             return (replace(self.block, body=body),)
         if stage.reduces:
             return (Loop(stage.axes[0], "reduce", body, stage.limit),)
-        for k, axis in enumerate(reversed(stage.axes)):
-            body = (Loop(axis, "vector" if k == 0 and not self.tiled else "serial", body),)
+        for axis in reversed(nest[:-1]):
+            body = (Loop(axis, "serial", body),)
         return body
 
     def _chunk(self) -> int:
