@@ -6,11 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from opencl_words import OpenClEmulated
 from test_gpu_text import kernels_of
 
 import graphc as gc
 from graphc import driver
+from graphc.config import settings
 from graphc.errors import BackendError
+from graphc.runtime.emulated import HipEmulated
 from graphc.runtime.opencl_features import Features, find
 from graphc.tolerances import equal_bits
 
@@ -66,4 +69,25 @@ def test_they_change_no_bit(backend, queue, monkeypatch, name):
     monkeypatch.setattr(driver.backend_of("opencl"), "_kernels", {})
     driver.forget_programs()
     assert equal_bits(found, PROGRAMS[name](gc.asarray(x)).numpy())
+    driver.forget_programs()
+
+
+@pytest.mark.parametrize("size", [8, 32, 64])
+def test_sub_groups_in_three_orders_of_their_items(monkeypatch, size):
+    """By the emulator, against the reference, and with the bits that sums have on another device."""
+    device = OpenClEmulated()
+    device.wavefront = size
+    driver.forget_programs()
+    if reason := device.is_available():
+        pytest.skip(reason)
+    x = np.random.default_rng(3).standard_normal((9, 300)).astype(np.float32)
+    sums = []
+    for chosen in (device, HipEmulated()):
+        monkeypatch.setitem(driver._backends, chosen.name, chosen)
+        monkeypatch.setattr(driver, "_current", chosen.name)
+        sums.append(gc.sum(gc.asarray(x), axis=1).numpy())
+        for program in PROGRAMS.values() if chosen is device else ():
+            with settings.override(verify=True):
+                gc.realize(program(gc.asarray(x)))
+    assert equal_bits(*sums)
     driver.forget_programs()
