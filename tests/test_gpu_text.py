@@ -105,6 +105,18 @@ def test_large_maps_move_sixteen_bytes_at_a_time():
         assert not re.search(r"(ld|st)\.(v\d\.)?[fu]\d", code), "an address that may be of any kind"
 
 
+@pytest.mark.parametrize("dtype, cast", [("float16", "cvt.rn.f16.f32"), ("bfloat16", "cvt.rn.bf16")])
+def test_halves_are_converted_by_instructions(dtype, cast):
+    x = gc.asarray(np.ones((7, 300), np.float32)).astype(dtype)
+    for tensor in (x * x, gc.softmax(x, axis=1)):
+        kernels = kernels_of([tensor], "cuda")
+        try:
+            text = nvrtc.assembly(kernels[-1], "compute_80")
+        except NoCompilerError as error:
+            pytest.skip(error.message)
+        assert cast in text and "setp.gt.u32" not in text, "a comparison of integer arithmetic"
+
+
 @pytest.mark.parametrize("dialect, spelled", [("cuda", "__expf("), ("hip", "__expf("), ("opencl", "native_exp(")])
 def test_devices_spell_marked_operations_otherwise(dialect, spelled):
     """Of float32 alone."""

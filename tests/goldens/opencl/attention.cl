@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_56481763(
+GC_KERNEL void contract_attention_3966f2c3(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -143,14 +143,14 @@ GC_KERNEL void contract_attention_56481763(
             for (int n = 0; n < count; n++) added = added + weight[GC_ITEM * 65 + n];
             total[GC_ITEM] = gc_fma_float(total[GC_ITEM], factor[GC_ITEM], added);
         }
-        GC_UNROLL for (int first = 0; first < 4; first += 4) {
+        {
             float part[4][4];
             GC_UNROLL for (int i = 0; i < 4; i++)
                 GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
             for (int n = 0; n < count; n++) {
                 float right[4];
                 GC_UNROLL for (int j = 0; j < 4; j++) {
-                    const int64_t n_at = n_first + n, e_at = (first + j) / 4 * 64 + item_n * 4 + j % 4;
+                    const int64_t n_at = n_first + n, e_at = j / 4 * 64 + item_n * 4 + j % 4;
                     right[j] = 0;
                     if (e_at < width) {
                         const int64_t n = n_at;
@@ -167,7 +167,7 @@ GC_KERNEL void contract_attention_56481763(
             GC_UNROLL for (int i = 0; i < 4; i++) {
                 const int row = item_m * 4 + i;
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    if (seen[row]) sums[i][first + j] = gc_fma_float(sums[i][first + j], factor[row], part[i][j]);
+                    if (seen[row]) sums[i][j] = gc_fma_float(sums[i][j], factor[row], part[i][j]);
             }
         }
         GC_BARRIER();
