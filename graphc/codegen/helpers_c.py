@@ -22,7 +22,7 @@ def helper_texts(environment, spell: Speller) -> list[str]:
         stem = name.removeprefix("gc_")
         if stem in ("check_index", "threefry", "odd", "stream"):
             text = general[stem]()
-        elif stem.startswith(("tiles_", "rows_", "bytes_")):
+        elif stem.startswith(("tiles_", "rows_", "bytes_", "queries_")):
             file, name, c_type = stem.split("_", 2)
             text = macros(environment, f"c/{file}.c.j2")[name](c_type)
         elif stem in ("widen_float16", "narrow_float16"):

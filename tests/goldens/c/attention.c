@@ -211,8 +211,182 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 #endif
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
+#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
+#endif
+/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
+{
+#if GC_VECTOR == 64
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (8 < rows && !(r & 8)) {
+            const gc_vector p = x[r], q = x[r + 8];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 32
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 16
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#endif
+}
+#define GC_FEW (GC_LANES < 4 ? GC_LANES : 4)
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_few_scores(const float *restrict lanes, const float *const *k,
+    const float *const *v, int64_t count, int64_t depth, int64_t width, float *restrict score);
+#else
+static __attribute__((noinline)) void gc_few_scores(const float *restrict lanes, const float *const *k,
+    const float *const *v, int64_t count, int64_t depth, int64_t width, float *restrict score)
+{
+    for (int64_t n = 0; n < count; n += GC_LANES) {
+        const int64_t last = count - n - 1;
+        gc_vector sum[GC_LANES] = {0};
+        for (int64_t c = 0; c < depth; c += GC_LANES) {
+            const int64_t some = MIN(depth - c, GC_LANES);
+            gc_vector x[GC_LANES];
+            if (some == GC_LANES) {
+#pragma GCC unroll 16
+                for (int r = 0; r < GC_LANES; r++) x[r] = *(const gc_loose *)(k[n + MIN(r, last)] + c);
+                gc_square(x, GC_LANES);
+            } else
+                for (int64_t i = 0; i < some; i++)
+                    for (int r = 0; r < GC_LANES; r++) x[i][r] = k[n + MIN(r, last)][c + i];
+#pragma GCC unroll 16
+            for (int i = 0; i < GC_LANES; i++)
+                if (i < some)
+#pragma GCC unroll 4
+                    for (int q = 0; q < GC_FEW; q++)
+                        sum[q] = gc_fma_vector(lanes[(c + i) * GC_LANES + q] - (gc_vector){0}, x[i], sum[q]);
+        }
+        for (int64_t r = n; r < MIN(n + GC_LANES, count); r++)      /* for what follows */
+            for (int64_t e = 0; e < width; e += 64 / sizeof(float)) __builtin_prefetch(v[r] + e);
+        gc_square(sum, GC_LANES);
+#pragma GCC unroll 16
+        for (int r = 0; r < GC_LANES; r++) ((gc_vector *)score)[n + r] = sum[r];
+    }
+}
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
+    int64_t count, int64_t width, const float *restrict factor, float *restrict sums);
+#else
+static inline __attribute__((always_inline)) void gc_few_columns(const int vectors, const float *restrict weight,
+    const float *const *v_row, int64_t count, int64_t from, const float *restrict factor, float *restrict sums)
+{
+    gc_vector sum[GC_FEW][4];
+#pragma GCC unroll 4
+    for (int q = 0; q < GC_FEW; q++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) sum[q][v] = (gc_vector){0};
+    for (int64_t n = 0; n < count; n++) {
+        gc_vector x[4];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) x[v] = *(const gc_loose *)(v_row[n] + from + v * GC_LANES);
+#pragma GCC unroll 4
+        for (int q = 0; q < GC_FEW; q++)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++)
+                sum[q][v] = gc_fma_vector(weight[n * GC_LANES + q] - (gc_vector){0}, x[v], sum[q][v]);
+    }
+    for (int v = 0; v < vectors; v++) {
+        gc_vector x[GC_LANES] = {0}, *to = (gc_vector *)sums + from + v * GC_LANES;
+#pragma GCC unroll 4
+        for (int q = 0; q < GC_FEW; q++) x[q] = sum[q][v];
+        gc_square(x, GC_LANES);
+#pragma GCC unroll 16
+        for (int r = 0; r < GC_LANES; r++) to[r] = gc_fma_vector(to[r], *(const gc_vector *)factor, x[r]);
+    }
+}
 
-int64_t contract_attention_71afe4dd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+static __attribute__((noinline)) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
+    int64_t count, int64_t width, const float *restrict factor, float *restrict sums)
+{
+    int64_t e = 0;
+    for (; e + 4 * GC_LANES <= width; e += 4 * GC_LANES) gc_few_columns(4, weight, v_row, count, e, factor, sums);
+    for (; e + GC_LANES <= width; e += GC_LANES) gc_few_columns(1, weight, v_row, count, e, factor, sums);
+    for (; e < width; e++) gc_weighted_tile(1, 1, weight, v_row, count, e, factor, sums);
+}
+#endif
+
+int64_t contract_attention_539d1cea(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -257,8 +431,8 @@ int64_t contract_attention_71afe4dd(void *const *buf, const int64_t *arg, int64_
             /* a query m sees the keys n <= m + diagonal */
             const int64_t diagonal = 0, n_last = MIN(keys, MAX(m_last + diagonal, 0));
             /* groups of three vectors are faster, those of one vector waste fewer lanes */
-            const int64_t few = (m_last - m_first + GC_LANES - 1) / GC_LANES, many = (few + 2) / 3;
-            const int vectors = few * 8 < many * 21 ? 1 : 3;
+            const int64_t ones = (m_last - m_first + GC_LANES - 1) / GC_LANES, threes = (ones + 2) / 3;
+            const int few = m_last - m_first <= GC_FEW, vectors = ones * 8 < threes * 21 ? 1 : 3;
             const int64_t group = vectors * GC_LANES;
             for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
                 const int64_t m_to = MIN(m_from + group, m_last);
@@ -301,7 +475,8 @@ int64_t contract_attention_71afe4dd(void *const *buf, const int64_t *arg, int64_
                     const int64_t unseen = MIN(MAX(n_from - diagonal - m_from, 0), group);      /* queries before this block */
                     if (unseen >= m_to - m_from) continue;
                     if (unseen) __builtin_memcpy(kept, sums, sizeof *sums * width * group);
-                    gc_scores(vectors, lanes, k_row, n_to - n_from, depth, score);
+                    if (few) gc_few_scores(lanes, k_row, v_row, n_to - n_from, depth, width, score);
+                    else gc_scores(vectors, lanes, k_row, n_to - n_from, depth, score);
                     for (int64_t l = 0; l < group; l++) most[l] = top[l];
                     if (m_to - m_from == 3 * GC_LANES && n_to - 1 <= m_from + diagonal) {
                         for (int64_t n = n_from; n < n_to; n++) {
@@ -330,7 +505,8 @@ int64_t contract_attention_71afe4dd(void *const *buf, const int64_t *arg, int64_
                     }
                     gc_weights(vectors, score, n_to - n_from, unseen, most, top,
                                total, factor);
-                    gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
+                    if (few) gc_few_weighted(score, v_row, n_to - n_from, width, factor, sums);
+                    else gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
                     for (int64_t e = 0; unseen && e < width; e++)
                         for (int64_t l = 0; l < unseen; l++) sums[e * group + l] = kept[e * group + l];
                 }
