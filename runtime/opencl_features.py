@@ -15,8 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-SIZES = (32, 64, 16, 8)  # of sub-groups that a kernel may ask for, the best first: sums have 64 lanes
 GROUP = 256
+OWN_SIZE = """
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void probe(__global int *got)
+{
+    got[get_local_id(0)] = (int)get_max_sub_group_size();
+}
+"""
 LANES = """
 #ifdef cl_intel_required_subgroup_size
 __attribute__((intel_reqd_sub_group_size(GC_WAVE)))
@@ -63,19 +68,21 @@ class Features(NamedTuple):
 def find(cl: Any, queue: Any, device: Any) -> Features:
     """What the device of a queue has, of what it says."""
     names = device.extensions.split()
-    wave = 1
-    if "cl_khr_subgroup_shuffle" in names:
-        wave = next((size for size in _sizes(device, names) if _numbers_lanes(cl, queue, size)), 1)
+    wave = _size(cl, queue, device, names) if "cl_khr_subgroup_shuffle" in names else 1
+    wave = wave if wave > 1 and _numbers_lanes(cl, queue, wave) else 1
     half = "cl_khr_fp16" in names and bool(device.type & cl.device_type.GPU) and _rounds(cl, queue)
     return Features(wave, half)
 
 
-def _sizes(device: Any, names: list[str]) -> tuple[int, ...]:
-    """Sizes of sub-groups that a kernel may have: those to ask for, or that of all kernels."""
-    if "cl_intel_required_subgroup_size" in names:
-        return SIZES
+def _size(cl: Any, queue: Any, device: Any, names: list[str]) -> int:
+    """That of the sub-groups of all kernels; where they may ask for one, what a compiler chooses that is not asked.
+    (Twice as many as a CPU's vectors have lanes are four times as slow as none.) 1: there is none."""
     fixed = (("cl_nv_device_attribute_query", "warp_size_nv"), ("cl_amd_device_attribute_query", "wavefront_width_amd"))
-    return tuple(getattr(device, attribute) for name, attribute in fixed if name in names)
+    found = [getattr(device, attribute) for name, attribute in fixed if name in names]
+    if "cl_intel_required_subgroup_size" in names:
+        got = np.zeros(GROUP, np.int32)
+        found = [int(got[0])] if _run(cl, queue, OWN_SIZE, [], GROUP, got) else []
+    return next((size for size in found if size in (8, 16, 32, 64)), 1)
 
 
 def _numbers_lanes(cl: Any, queue: Any, wave: int) -> bool:
