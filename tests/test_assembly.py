@@ -173,6 +173,15 @@ def test_neighbours_are_reduced_without_conditions(axis, backend):
 
 
 @needs_avx2
+@pytest.mark.parametrize("rows", ["inside", "rolled"])
+def test_short_rows_are_vectors(rows, assembly):
+    x = array(8, 64, 40, 40)
+    rows = x[..., 1:-1, 1:-1] * 3 + x[..., 2:, 2:] if rows == "inside" else gc.roll(x, 1, 3) * 3 + x
+    text = assembly(rows)
+    assert count(text, "vmulps", "ymm") >= 1 and count(text, "vaddps", "ymm") >= 1
+
+
+@needs_avx2
 def test_column_sums_are_vectors(assembly):
     assert count(assembly(gc.sum(array(4096, 512), axis=0)), "vaddps", WIDE) >= 8
 

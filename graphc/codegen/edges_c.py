@@ -16,7 +16,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.conditions import Edge, agreement, comparisons, edge, sides, usual, with_answers
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs
+from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs, has_masked_load
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ABS, AND, CONST, LE, LT, OR, WHERE
 
@@ -60,6 +60,12 @@ def pieces(body: tuple, axis: Axis, lets: dict[str, Node], row: Axis | None = No
         places = [None if not 0 <= c < len(cuts) else ix.shift(ix.mul(rest, -1), cuts[c]) for c in (k - 1, k)]
         found.append((*places, _used(tuple(replace(s, value=with_answers(asked[s.value], answers)) for s in body))))
     return Pieces(found, agreement(across) if across else None, body)
+
+
+def misleads(body: tuple) -> bool:
+    """Whether GCC 12, told that turns are independent, would vectorise loads under a condition wrongly."""
+    written = sum(type(s) is not Let for s in body)     # by accumulators too
+    return written > 1 and any(has_masked_load(s.value) for s in body)
 
 
 class Near(Struct, frozen=True):

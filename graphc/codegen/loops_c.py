@@ -17,7 +17,7 @@ from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
-from graphc.codegen.edges_c import between, evaluated, near, pieces
+from graphc.codegen.edges_c import between, evaluated, misleads, near, pieces
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, widened
 from graphc.codegen.helpers_c import apart, helper_texts
@@ -31,7 +31,7 @@ from graphc.ir import index as ix
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
-    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, data_exprs, has_masked_load,
+    LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, data_exprs,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
@@ -261,8 +261,9 @@ class _Model:
                 "body": self.statements(s.body, enclosing)}
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
-        long, whole = _is_long_arithmetic(s.body), (start, stop) == (self.tile["start"], self.tile["stop"])
-        if self.lanes_of_row and whole and not (long and s.axis.extent >= self.kernel.strip):
+        length = (s.axis.extent if s.limit is None else s.limit.const) - (0 if s.start is None else s.start.const)
+        long = length >= self.kernel.strip and _is_long_arithmetic(s.body)
+        if length >= self.lanes_of_row > 0 and not (long and _called_often(s.body)) and not misleads(s.body):
             return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop,
                     "lanes": self.lanes_of_row, "body": self.statements(s.body, {})}
         if long:
@@ -275,10 +276,7 @@ class _Model:
         stores = [s for s in body if type(s) is Store]
         if not len(stores) > (not self.scratch) or any(type(s) not in (Let, Store, Accumulate) for s in body):
             return False
-        written = sum(type(s) is not Let for s in body)     # by accumulators too
-        if written > 1 and any(has_masked_load(s.value) for s in body):
-            return False    # GCC 12 would vectorise the loads under a condition wrongly
-        return all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
+        return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def streamed(self, s: Loop, start: str, stop: str) -> dict:
         """Runs of elements that are first kept in the nearest cache and then stored past all of them."""
