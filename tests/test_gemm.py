@@ -219,6 +219,25 @@ def test_gradients_of_convolution_weights(channels, out, size, window, padding, 
     check(gradient)
 
 
+@pytest.mark.parametrize("x, w, options, dtype", [
+    ((2, 2, 4, 40), (20, 2, 3, 3), {"padding": 1}, "float32"), ((1, 2, 9, 41), (17, 2, 3, 3), {"stride": 2}, "float32"),
+    ((2, 2, 5, 34), (30, 2, 2, 3), {"dilation": (1, 2)}, "float64"), ((1, 36, 50), (17, 36, 15), {}, "float32")])
+def test_few_rows_meet_windows_where_they_lie(x, w, options, dtype):
+    """A panel is read from the slab if each of its vectors is of one row of an image, and else filled."""
+    conv = gc.conv2d if len(x) == 4 else gc.conv1d
+    y = conv(array(*x, dtype=dtype), array(*w, dtype=dtype), **options)
+    assert "gc_viewed(m_to" in gc.plan(y).kernels[0].source
+    check(y)
+
+
+@pytest.mark.parametrize("m, n, k, dtype", [(13, 97, 5, "float64"), (29, 33, 520, "float32")])
+def test_sums_grow_where_they_belong(m, n, k, dtype):
+    """Tiles at the edges write as far as the result goes: the rows below and the neighbours stay as they were."""
+    product = array(m, k, dtype=dtype) @ array(k, n, dtype=dtype)
+    assert "sums = (" not in gc.plan(product).kernels[0].source
+    check(product)
+
+
 def test_a_template_agrees_with_plain_loops(monkeypatch):
     a, b = array(40, 1100), array(1100, 33)
     tiled = (a @ b).numpy()

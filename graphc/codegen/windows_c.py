@@ -22,6 +22,7 @@ from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 LONG = 64       # rows of at least so many columns are laid out one by one
+SEEN_ROWS = 48  # of a, at most, for which panels are read from the slab, across lines of the cache, and not filled
 
 
 class Pair(Struct, frozen=True):
@@ -132,9 +133,11 @@ def slab(model, s: Template, operand: Operand, w: Windows, columns: int, take) -
     outer = [x for x in statements(operand.body) if type(x) is Let and x not in loop.body]
     line = Loop(column.sum, "vector", tuple(_summed_in(x, w) for x in loop.body))
     dealt = column.stride > 1
-    spell.helpers[f"gc_tiles_spread_{spell.language.register(s.dtype)}"] = None
+    seen = s.span("m").length <= SEEN_ROWS
+    for name in ("spread", "viewed") if seen else ("spread",):
+        spell.helpers[f"gc_tiles_{name}_{spell.language.register(s.dtype)}"] = None
     return {"slab": take(some * height * width), "places": take(CHUNK * 8 // s.dtype.itemsize),
-            "group": spell.arg(group), "width": spell.arg(width),
+            "views": take(columns // 2) if seen else None, "group": spell.arg(group), "width": spell.arg(width),
             "unit": spell.arg(column.n.extent * (1 if long else row.n.extent)),
             "part": spell.arg(part) if dealt else None,
             "whole": take(width) if dealt else None, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
