@@ -150,6 +150,13 @@ def test_the_second_sweep_over_a_row_fetches_the_next_row(assembly):
     assert count(assembly(gc.sum(x, axis=1)), "prefetcht0") == 0
 
 
+@needs_avx2
+def test_lanes_of_integers_are_combined_by_halves(assembly):
+    """GCC would compare 32 lanes one after the other."""
+    text = assembly(gc.abs(array(512, 32)).max(axis=1))
+    assert count(text, "cmov") <= 8 and count(text, "vpmaxsd") >= 3
+
+
 def test_mean_and_variance_share_their_first_sweep(backend):
     """Sum and deviations begin with the same sums of lanes: two sweeps in all, each with its tail."""
     x = array(512, 1024)

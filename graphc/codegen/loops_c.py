@@ -358,6 +358,7 @@ class _Model:
         how = self.operation(s)
         return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": how.identity,
                 "combine": how.combine, "state": ["mean"] if s.op.c == "m2" else [], "here": self.here(),
+                "whole": "int" in self.spell.language.register(s.dtype) or "gc_most_" in how.combine,
                 "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
 
     def here(self) -> str:

@@ -17,10 +17,10 @@ static inline float gc_max_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 /* combine lane l with lane l + half, until one is left */
-#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
-#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+#define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_min_cast_07e95cb5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_c8fe339a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -56,7 +56,7 @@ int64_t row_max_min_cast_07e95cb5(void *const *buf, const int64_t *arg, int64_t 
                 max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
             }
-            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]))
+            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
 
             max0 = max0_lane[0];
         }
@@ -82,7 +82,7 @@ int64_t row_max_min_cast_07e95cb5(void *const *buf, const int64_t *arg, int64_t 
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
 
             }
-            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half])
+            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half], __asm__("" : "+m"(min1_lane)))
 
             min1 = min1_lane[0];
         }

@@ -106,10 +106,10 @@ float logf(float);
 #define gc_log_float logf
 #endif
 /* combine lane l with lane l + half, until one is left */
-#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
-#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+#define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_sum_a2947a25(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_b3ae7239(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -149,7 +149,7 @@ int64_t row_max_sum_a2947a25(void *const *buf, const int64_t *arg, int64_t begin
                 max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
             }
-            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]))
+            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
 
             max0 = max0_lane[0];
         }
@@ -180,7 +180,7 @@ int64_t row_max_sum_a2947a25(void *const *buf, const int64_t *arg, int64_t begin
                     sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
 
                 }
-                FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half])
+                FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
 
                 float sum1_part = sum1_lane[0];
                 int level = 0;
@@ -236,7 +236,7 @@ int64_t row_max_sum_a2947a25(void *const *buf, const int64_t *arg, int64_t begin
                     sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
 
                 }
-                FOLD(sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half])
+                FOLD(sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half], )
 
                 float sum2_part = sum2_lane[0];
                 int level = 0;
@@ -278,10 +278,10 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 /* combine lane l with lane l + half, until one is left */
-#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
-#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+#define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_sum_div_12ee2f8d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_f69f9988(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -310,7 +310,7 @@ int64_t row_sum_div_12ee2f8d(void *const *buf, const int64_t *arg, int64_t begin
                     sum0_lane[l] = sum0_lane[l] + (-x0[j]);
 
                 }
-                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half])
+                FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
 
                 float sum0_part = sum0_lane[0];
                 int level = 0;

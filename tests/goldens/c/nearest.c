@@ -17,10 +17,10 @@ static inline float gc_min_float(float a, float b)
     return __builtin_isunordered(a, b) ? a + b : z;
 }
 /* combine lane l with lane l + half, until one is left */
-#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
-#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+#define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_min_cast_d3eee353(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_ee8ed727(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -102,7 +102,7 @@ int64_t row_min_cast_d3eee353(void *const *buf, const int64_t *arg, int64_t begi
                 min0_lane[l] = gc_min_float(min0_lane[l], (t32));
 
             }
-            FOLD(min0_lane[l] = gc_min_float(min0_lane[l], min0_lane[l + half]))
+            FOLD(min0_lane[l] = gc_min_float(min0_lane[l], min0_lane[l + half]), )
 
             min0 = min0_lane[0];
         }
@@ -159,7 +159,7 @@ int64_t row_min_cast_d3eee353(void *const *buf, const int64_t *arg, int64_t begi
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
 
             }
-            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half])
+            FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half], __asm__("" : "+m"(min1_lane)))
 
             min1 = min1_lane[0];
         }

@@ -49,10 +49,10 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 /* combine lane l with lane l + half, until one is left */
-#define FOLD_BY(n, step) { enum { half = n }; for (int l = 0; l < half; l++) step; }
-#define FOLD(step) FOLD_BY(32, step) FOLD_BY(16, step) FOLD_BY(8, step) FOLD_BY(4, step) FOLD_BY(2, step) FOLD_BY(1, step) 
+#define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_sum_div_ea1964b1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_a3d60beb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -88,7 +88,7 @@ int64_t row_max_sum_div_ea1964b1(void *const *buf, const int64_t *arg, int64_t b
                 max0_lane[l] = gc_max_float(max0_lane[l], (t0));
 
             }
-            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]))
+            FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
 
             max0 = max0_lane[0];
         }
@@ -122,7 +122,7 @@ int64_t row_max_sum_div_ea1964b1(void *const *buf, const int64_t *arg, int64_t b
                     sum1_lane[l] = sum1_lane[l] + (t2);
 
                 }
-                FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half])
+                FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
 
                 float sum1_part = sum1_lane[0];
                 int level = 0;
