@@ -185,7 +185,7 @@ def test_short_rows_are_vectors(rows, assembly):
     x = array(8, 64, 40, 40)
     rows = x[..., 1:-1, 1:-1] * 3 + x[..., 2:, 2:] if rows == "inside" else gc.roll(x, 1, 3) * 3 + x
     text = assembly(rows)
-    assert count(text, "vmulps", "ymm") >= 1 and count(text, "vaddps", "ymm") >= 1
+    assert count(text, "vmulps", WIDE) >= 1 and count(text, "vaddps", WIDE) >= 1
 
 
 @needs_avx2

@@ -44,8 +44,8 @@ STRIP = 32                  # elements of a strip: four vectors of 8 floats hide
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
-VECTOR = 32                 # bytes of a vector of which short rows have
-FEW_VECTORS = 8             # at most,
+VECTORS = 64                # bytes of a vector, or of two, by which short rows go,
+FEW = 4                     # at most so often,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 # Of a group of work items:
@@ -518,9 +518,9 @@ class _Lowering:
             return 0
         along = [expr.dtype for expr in below([s.value for stage in self.stages for s in stage.body])
                  if expr.op is LOAD and self.axes[-1] in ix.axes_of(expr.attrs[1])]
-        row, lanes = self.axes[-1].extent, VECTOR // max(d.itemsize for d in (*along, *(n.dtype for n in self.written)))
-        lanes = lanes if row >= lanes else lanes // 2
-        few = 1 < lanes <= row <= FEW_VECTORS * lanes
+        row, size = self.axes[-1].extent, max(d.itemsize for d in (*along, *(n.dtype for n in self.written)))
+        lanes = next((n // size for n in (VECTORS, VECTORS // 2, VECTORS // 4) if n // size <= row), 0)
+        few = 1 < lanes and row <= FEW * lanes
         return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
