@@ -262,7 +262,7 @@ class _Model:
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         length = (s.axis.extent if s.limit is None else s.limit.const) - (0 if s.start is None else s.start.const)
-        long = length >= self.kernel.strip and _is_long_arithmetic(s.body)
+        long = _is_long_arithmetic(s.body) and (not self.lanes_of_row or length >= self.kernel.strip)
         lanes = self.lanes_of_row if length >= self.lanes_of_row else self.lanes_of_row // 2
         if length >= lanes > 1 and not (long and _called_often(s.body)) and not misleads(s.body):
             return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop,
