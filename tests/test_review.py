@@ -18,6 +18,17 @@ def test_programs_of_scalars_of_two_dtypes_are_two():
         assert (gc.full((), 5.5, dtype=dtype) < gc.full((), 6.5, dtype=dtype)).numpy()
 
 
+def test_a_result_that_passes_find_out_is_known_to_all_who_read_it():
+    x, y, one = np.arange(4.0), np.arange(40.0).reshape(10, 4), gc.asarray(1.0)
+    less, more = -one, one + one        # kernels alike but for such a number; a product, which is its first reader
+    sums = gc.cumulative_sum(gc.asarray(x) + less), gc.cumulative_sum(gc.asarray(x) + more)
+    product = (gc.asarray(y) @ gc.asarray(y.T)) * more
+    gc.realize(product, *sums, less, more)
+    assert (less.item(), more.item()) == (-1, 2)
+    assert [t.tolist() for t in sums] == [np.cumsum(x - 1).tolist(), np.cumsum(x + 2).tolist()]
+    np.testing.assert_allclose(product.numpy(), y @ y.T * 2, rtol=1e-14)
+
+
 def test_an_index_that_padding_does_not_use_is_not_checked():
     x, i = np.arange(3.0), np.array([[-5, -4, -3, -5], [-3, -3, -4, -5]])
     found = gc.asarray(x)[gc.asarray(i) + 5]

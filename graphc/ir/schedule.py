@@ -1,9 +1,12 @@
 """What fusion decides: which nodes are computed together, in which order, and what is written to memory."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
 
 from graphc.ir.node import Node
+from graphc.ir.ops import BUFFER, CONST, OTHER, PARAM
 from graphc.ir.target import CPU, Target
 
 Coordinates = tuple[int, ...]    # for each parallel coordinate of a group, the axis of a node that carries it
@@ -40,3 +43,12 @@ class Schedule(Struct, eq=False):
     stored: dict[Node, Group]           # nodes written to memory, and by which group
     notes: list[str]                    # why two groups were not fused, in words
     target: Target = CPU
+
+    def in_memory(self, group: Group) -> Callable[[Node], bool]:
+        """Tells which nodes a group reads from memory. A number it knows by itself, also where that is a result."""
+        own = set(group.outputs)
+
+        def lies_there(n: Node) -> bool:
+            return n.op is BUFFER or n.op.kind == OTHER or (
+                n in self.stored and n not in own and n.op is not CONST and n.op is not PARAM)
+        return lies_there

@@ -18,7 +18,7 @@ from graphc.ir.kernel import (
     indices_of,
 )
 from graphc.ir.node import Node, make
-from graphc.ir.ops import CAST, OTHER
+from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import Target, unit_type
 from graphc.ir.trees import CHUNKS
@@ -70,10 +70,8 @@ class Contraction:
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.node = group.anchors[0]
         self.result = f"{self.node.op.name}0"
-        own = set(group.outputs)
         names = {self.node: self.result} | {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
-        self.reader = self.reader_type(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
-                             or (n in schedule.stored and n not in own), names)
+        self.reader = self.reader_type(schedule.in_memory(group), names)
         self.stored = [n for n in group.outputs if n in schedule.stored]
         self.spaces: dict[str, tuple[Axis, ...]] = {}
         self.stores: list[tuple[Node, Index, Node]] = []

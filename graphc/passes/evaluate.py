@@ -108,8 +108,7 @@ def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -
 def updates_in_place(node: Node) -> bool:
     """An update of stored memory writes its region only; an update of an expression is part of the expression."""
     base = node.srcs[0]
-    return base.op.kind in (SCATTER, SCAN, CONTRACT, LIBRARY, OTHER) or (base.op.kind == SOURCE and not base.srcs
-                                                                         and base.op.name == "buffer")
+    return base.op is BUFFER or base.op.kind in (SCATTER, SCAN, CONTRACT, LIBRARY, OTHER)
 
 
 def never_stored(order: list[Node]) -> set[Node]:

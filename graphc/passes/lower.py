@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_value, indices_of
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, ATTENTION, BLOCKED, CAST, CONST, CONTRACT, ELEMENTWISE, OTHER, PARAM, SCATTER, WEIGHTED
+from graphc.ir.ops import ADD, ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
@@ -135,9 +135,7 @@ class _Lowering:
         finished = group.anchors if self.kind in ("row", "column") else ()
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
-        own = set(group.outputs)
-        self.reader = Reader(lambda n: n.op.name == "buffer" or n.op.kind == OTHER
-                             or (n in schedule.stored and n not in own and n.op not in (CONST, PARAM)), self.names)
+        self.reader = Reader(schedule.in_memory(group), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
         if blocks is not None:
             i = self._into_blocks(blocks[0])

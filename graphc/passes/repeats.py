@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import BUFFER, OTHER, PARAM
+from graphc.ir.ops import PARAM
 from graphc.ir.schedule import Group, Schedule
 from graphc.passes.tunable import Choose
 
@@ -35,16 +35,12 @@ class Repeats:
 
 def form_of(group: Group, schedule: Schedule) -> tuple[tuple, list[Node]]:
     """All that lowering looks at, with nodes as numbers; and the nodes."""
-    own = set(group.outputs)
-    stored = schedule.stored
-
-    def in_memory(n: Node) -> bool:
-        return n.op is BUFFER or n.op.kind == OTHER or (n in stored and n not in own)
+    in_memory = schedule.in_memory(group)
     order = topological([*group.outputs, *group.prologue], is_leaf=in_memory)
     number = {n: k for k, n in enumerate(order)}
     entries = [(n.dtype, n.shape) if in_memory(n) else (PARAM, n.dtype) if n.op is PARAM
                else (n.op, n.dtype, n.shape, n.attrs, *[number[s] for s in n.srcs]) for n in order]
     parts = tuple(tuple(number[n] for n in part) for part in (group.anchors, group.stores, group.prologue))
     coordinates = tuple((number[n], axes) for n, axes in group.coordinates.items() if n in number)
-    kept = tuple(n in stored for n in group.outputs)
+    kept = tuple(n in schedule.stored for n in group.outputs)
     return (group.kind, group.parallel, tuple(entries), parts, coordinates, kept), order
