@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 import numpy as np
@@ -224,6 +224,16 @@ def rebuild(node: Node, srcs: Sequence[Node]) -> Node:
     if srcs == node.srcs:
         return node
     return make(node.op, node.dtype, node.shape, srcs, node.attrs, device=node.device, site=node.site)
+
+
+def rewritten(roots: Iterable[Node], rule: Callable[[Node], Node | None]) -> tuple[Node, ...]:
+    """The roots where each node under them has become what `rule` makes of it, or stays (None). Sources come first, so
+    that a rule sees what has become of them."""
+    new: dict[Node, Node] = {}
+    for node in topological(roots):
+        current = rebuild(node, [new[s] for s in node.srcs])
+        new[node] = rule(current) or current
+    return tuple(new[r] for r in roots)
 
 
 def live_nodes() -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from graphc.config import settings
 from graphc.ir import dtype as dt
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, make, rewritten
 from graphc.ir.ops import CONTRACT, GET, LIBRARY_CALL, PERMUTE
 
 BLAS_TYPES = (dt.float32, dt.float64, dt.complex64, dt.complex128)
@@ -15,11 +15,7 @@ BLAS_TYPES = (dt.float32, dt.float64, dt.complex64, dt.complex128)
 def call_library(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     if settings.matmul != "library":
         return roots
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        new[node] = _called(current) if _is_plain(current) else current
-    return tuple(new[r] for r in roots)
+    return rewritten(roots, lambda node: _called(node) if _is_plain(node) else None)
 
 
 def _is_plain(node: Node) -> bool:

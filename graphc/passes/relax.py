@@ -6,21 +6,18 @@ the templates of products.
 """
 from __future__ import annotations
 
-from graphc.ir.node import Node, const, make, rebuild, topological
+from graphc.ir.node import Node, const, make, rewritten
 from graphc.ir.ops import ADD, DIV, FAST, FMA, MUL, NEG, SUB
 
 
 def relax(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     """The same graph, with marked nodes in the form that is computed faster."""
-    order = topological(roots)
-    if not any(node.attrs == FAST for node in order):
-        return roots
-    new: dict[Node, Node] = {}
-    for node in order:
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        rule = _RULES.get(node.op) if node.attrs == FAST else None
-        new[node] = (rule and rule(current)) or current
-    return tuple(new[r] for r in roots)
+    return rewritten(roots, _relaxed)
+
+
+def _relaxed(node: Node) -> Node | None:
+    rule = _RULES.get(node.op) if node.attrs == FAST else None
+    return rule and rule(node)
 
 
 # Each rule says what it matches in its first line.

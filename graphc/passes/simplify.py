@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.ir import dtype as dt
-from graphc.ir.node import Node, const, const_value, make, rebuild, topological
+from graphc.ir.node import Node, const, const_value, make, rewritten
 from graphc.ir.ops import (
     ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG, PERMUTE, POW, REDUCE, RESHAPE,
     SLICE, SUB, WHERE,
@@ -15,22 +15,22 @@ from graphc.ir.ops import (
 
 
 def simplify(roots: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The same values by a smaller graph. One sweep, sources first, so that a rule sees simplified sources."""
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        for _ in range(8):      # a rewritten node may match again
-            better = _rewrite(current)
-            if better is None:
-                break
-            if better.site is None and better.op is not CONST:      # which all programs share
-                better.site = current.site
-            current = better
-        new[node] = current
-    return tuple(new[r] for r in roots)
+    """The same values by a smaller graph."""
+    return rewritten(roots, _simplified)
 
 
-def _rewrite(node: Node) -> Node | None:
+def _simplified(node: Node) -> Node:
+    for _ in range(8):      # a rewritten node may match again
+        better = _better(node)
+        if better is None:
+            break
+        if better.site is None and better.op is not CONST:      # which all programs share
+            better.site = node.site
+        node = better
+    return node
+
+
+def _better(node: Node) -> Node | None:
     for rule in _RULES.get(node.op, ()) + _BY_KIND.get(node.op.kind, ()):
         better = rule(node)
         if better is not None:

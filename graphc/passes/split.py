@@ -12,7 +12,7 @@ rising order, as the chunks of one product are:
 """
 from __future__ import annotations
 
-from graphc.ir.node import Node, const, make, rebuild, topological
+from graphc.ir.node import Node, const, make, rewritten
 from graphc.ir.ops import (
     BUFFER, CONCAT, CONST, CUMSUM, DIV, DOT, ELEMENTWISE, EXPAND, M2, MUL, PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, SUB,
     SUM,
@@ -39,14 +39,13 @@ def block_length(order: str, length: int) -> int:
 
 
 def split_reductions(roots: tuple[Node, ...]) -> tuple[Node, ...]:
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        if current.op is DOT:
-            new[node] = _by_chunks(current) if _is_long(current) else current
-        else:
-            new[node] = _split(current) if _wanted(current) else current
-    return tuple(new[r] for r in roots)
+    return rewritten(roots, _halved)
+
+
+def _halved(node: Node) -> Node | None:
+    if node.op is DOT:
+        return _by_chunks(node) if _is_long(node) else None
+    return _split(node) if _wanted(node) else None
 
 
 def _wanted(node: Node) -> bool:
