@@ -221,6 +221,11 @@ def flatten(index: tuple[Index, ...], shape: tuple[int, ...]) -> Index:
     return recombine(total)
 
 
+def of_axes(axes: tuple[Axis, ...]) -> Index:
+    """The position in a space that loops over these axes walk, outermost first."""
+    return flatten(tuple(of(axis) for axis in axes), tuple(axis.extent for axis in axes))
+
+
 def recombine(index: Index) -> Index:
     """Put together again what `unflatten` took apart.
 

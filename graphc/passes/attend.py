@@ -90,8 +90,7 @@ class Attention(Contraction):
 
     def _matrix(self, name: str, value: Node, rows: str, columns: str, inner: str, renumber, known=()) -> Operand:
         outer = rows if inner == columns else columns
-        at = ix.add(ix.mul(ix.of(self.spaces[rows][-1]), self.spaces[columns][-1].extent),
-                    ix.of(self.spaces[columns][-1]))
+        at = ix.of_axes((self.spaces[rows][-1], self.spaces[columns][-1]))
         order = (*self.spaces[outer], *self.spaces[inner])
         body = nest(order, (Store(0, at, value, local=name),))
         return Operand(name, value.dtype, (rows, columns), (self.spaces[rows], self.spaces[columns]),

@@ -135,10 +135,7 @@ class Blocked(Contraction):
 
     def _matrix(self, name: str, value: Node, spans: tuple[str, str], rows: tuple[Axis, ...],
                 columns: tuple[Axis, ...], order: tuple[Axis, ...], renumber, known=()) -> Operand:
-        at = ix.ZERO
-        for axis, step in zip((*rows, *columns), ix.strides(tuple(a.extent for a in (*rows, *columns))), strict=True):
-            at = ix.add(at, ix.mul(ix.of(axis), step))
-        body = nest(order, (Store(0, at, value, local=name),))
+        body = nest(order, (Store(0, ix.of_axes((*rows, *columns)), value, local=name),))
         if name != "words":     # which is a load: nothing in it is worth a name
             body = place(body, renumber, columns[-1] if known else None, known)
         return Operand(name, value.dtype, spans, (rows, columns), body)

@@ -87,10 +87,7 @@ class Contraction:
         letter = name[-1]
         axes = tuple(Axis(letter if len(factors) == 1 else f"{letter}{k}", n) for k, n in enumerate(factors))
         self.spaces[name] = axes
-        total = ix.ZERO
-        for axis, step in zip(axes, ix.strides(factors), strict=True):
-            total = ix.add(total, ix.mul(ix.of(axis), step))
-        return total
+        return ix.of_axes(axes)
 
     def _roles(self) -> list[str]:
         """The space of each axis of the result."""
@@ -196,12 +193,7 @@ class Contraction:
         else:
             inner_is_k = along >= across if name == "a" else along > across
         order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
-        flat = [ix.ZERO, ix.ZERO]
-        for which, span in enumerate((rows, columns)):
-            for axis, step in zip(spaces[span], ix.strides(tuple(a.extent for a in spaces[span])), strict=True):
-                flat[which] = ix.add(flat[which], ix.mul(ix.of(axis), step))
-        size = prod(a.extent for a in spaces[columns])
-        store = Store(0, ix.add(ix.mul(flat[0], size), flat[1]), value, local=name)
+        store = Store(0, ix.of_axes((*spaces[rows], *spaces[columns])), value, local=name)
         return Operand(name, value.dtype, (rows, columns), (spaces[rows], spaces[columns]),
                        place(nest(order, (store,)), renumber, None))
 

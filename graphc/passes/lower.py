@@ -162,10 +162,7 @@ class _Lowering:
         """The axes of a flat space, outermost first, and the flat index that they make."""
         factors = self.factors.get((name, extent), (extent,))
         axes = tuple(Axis(name if len(factors) == 1 else f"{name}{k}", n) for k, n in enumerate(factors))
-        total = ix.ZERO
-        for axis, step in zip(axes, ix.strides(factors), strict=True):
-            total = ix.add(total, ix.mul(ix.of(axis), step))
-        return axes, total
+        return axes, ix.of_axes(axes)
 
     def blocks(self) -> tuple[Axis, int] | None:
         """Of a map that reads with a stride along its last axis, the rows of which a block is better computed before
@@ -218,10 +215,9 @@ class _Lowering:
         """Split an axis into blocks of rows; the loop over a block's rows lies inside the kernel."""
         blocks, within = Axis(f"{row.name}b", -(-row.extent // BLOCK)), Axis(f"{row.name}r", min(BLOCK, row.extent))
         self.block = Loop(within, "serial", (), ix.shift(ix.mul(ix.of(blocks), -BLOCK), row.extent))
-        total = ix.ZERO
-        for axis, step in zip(self.axes, ix.strides(tuple(a.extent for a in self.axes)), strict=True):
-            at = ix.add(ix.mul(ix.of(blocks), BLOCK), ix.of(within)) if axis == row else ix.of(axis)
-            total = ix.add(total, ix.mul(at, step))
+        at = ix.add(ix.mul(ix.of(blocks), BLOCK), ix.of(within))
+        total = ix.flatten(tuple(at if axis == row else ix.of(axis) for axis in self.axes),
+                           tuple(axis.extent for axis in self.axes))
         self.axes = tuple(blocks if axis == row else axis for axis in self.axes)
         return total
 

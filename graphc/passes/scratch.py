@@ -80,9 +80,7 @@ def _expensive_shared(first: list[Node], second: list[Node], axes: set[Axis]) ->
 
 
 def _keep(expr: Node, name: str, earlier, later: list, extent: int) -> None:
-    flat: Index = ix.ZERO
-    for axis, step in zip(earlier.axes, ix.strides(tuple(a.extent for a in earlier.axes)), strict=True):
-        flat = ix.add(flat, ix.mul(ix.of(axis), step))
+    flat = ix.of_axes(earlier.axes)
     earlier.locals.append(Local(name, expr.dtype, extent))
     earlier.body.insert(0, Store(0, flat, expr, local=name))
     kept = make(LOCAL, expr.dtype, (), (), (name, flat))

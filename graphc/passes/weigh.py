@@ -158,7 +158,7 @@ class Weighted(Attention):
     def _weights(self, name: str, weights: list[Node], renumber: dict[int, int]) -> Operand:
         """All weights as one matrix (products * s, r), so that they share what they have in common."""
         (r,), (s,), which = self.spaces["r"], self.spaces["s"], Axis("w", len(weights))
-        at = ix.add(ix.mul(ix.of(s), r.extent), ix.of(r))
+        at = ix.of_axes((s, r))
         stores = tuple(Store(0, ix.shift(at, k * s.extent * r.extent), w, local=name) for k, w in enumerate(weights))
         known = {SCORE, *(f"{SCORE}{k}" for k in range(1, len(self.parts))), *self.rows.values()}
         return Operand(name, weights[0].dtype, ("w", "r"), ((which, s), (r,)),
