@@ -13,9 +13,6 @@ from graphc.passes.memory import MemoryPlan
 if TYPE_CHECKING:
     from graphc.build import Planned
 
-OPS = (LOOP, WHILE, IF)
-
-
 def bodies_of(call: Node) -> tuple[Body, ...]:
     return tuple(a for a in call.attrs if isinstance(a, Body))
 

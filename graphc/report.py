@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import prod
 
 from msgspec import Struct
 
@@ -29,7 +30,7 @@ class KernelPlan(Struct, frozen=True):
     inside                            of a loop or branch: the kernels of a turn; its own bytes and flops are those of
                                       all turns (of one, where their number is not known; of the larger branch)
     launch                            (chunks, threads)
-    cached                            "in memory", "on disk", "not compiled" or "library"
+    cached                            "in memory", "on disk", "not compiled", "library" or, of a loop, "inside"
     """
 
     name: str
@@ -150,7 +151,7 @@ def _member_shapes(member: LoweredKernel) -> str:
 
 def _library(step: LibraryCall) -> KernelPlan:
     node = step.node
-    written = sum(d.itemsize * _size(s) for d, s in zip(node.dtype, node.shape, strict=True))
+    written = sum(d.itemsize * prod(s) for d, s in zip(node.dtype, node.shape, strict=True))
     read = sum(s.nbytes for s in node.srcs)
     shapes = f"{_shapes(node.srcs)} -> {', '.join(map(str, node.shape))}"
     return KernelPlan(node.attrs[0], f"/* library routine {node.attrs[0]} */", read, written, 0, _site_lines([node]),
@@ -170,13 +171,6 @@ def largest(built: Built, count: int = 3) -> str:
     nodes = sorted(held, key=lambda node: -node.nbytes)[:count]
     return ", ".join(f"{n.dtype}{list(n.shape)} of {n.nbytes:,} bytes" +
                      (f" ({Site(*n.site).location()})" if n.site is not None else " (an input)") for n in nodes)
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    total = 1
-    for n in shape:
-        total *= n
-    return total
 
 
 def _shapes(nodes) -> str:

@@ -78,36 +78,36 @@ class Buffer:
             raise ValueError(f"{nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
         return Buffer(self.address + offset, nbytes, self)
 
-    def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
+    def view(self, dtype: Any, shape: Sequence[int]) -> np.ndarray:
         """A read-only array on this memory; it keeps the buffer alive."""
-        return self._array(np.dtype(dtype), tuple(shape), offset, True)
+        return self._array(np.dtype(dtype), tuple(shape), True)
 
     def array(self, dtype: Any, shape: Sequence[int], wanted: int) -> np.ndarray | None:
         """The view for a user who wants so many bytes of it. None, on a device, if it is not worth copying for that."""
         return self.view(dtype, shape)
 
-    def writable(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
+    def writable(self, dtype: Any, shape: Sequence[int]) -> np.ndarray:
         """An array on this memory for those who fill it: uploads and library calls."""
-        return self._array(np.dtype(dtype), tuple(shape), offset, False)
+        return self._array(np.dtype(dtype), tuple(shape), False)
 
     def fill(self, array: np.ndarray) -> None:
         """Write the values of an array, from the start."""
         if array.size:
             self.writable(array.dtype, array.shape)[...] = array
 
-    def _array(self, dtype: np.dtype, shape: tuple[int, ...], offset: int, readonly: bool) -> np.ndarray:
+    def _array(self, dtype: np.dtype, shape: tuple[int, ...], readonly: bool) -> np.ndarray:
         needed = math.prod(shape) * dtype.itemsize
-        if offset < 0 or offset + needed > self.nbytes:
-            raise ValueError(f"{needed} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
+        if needed > self.nbytes:
+            raise ValueError(f"{needed} bytes do not lie in a buffer of {self.nbytes} bytes")
         if not needed:
             empty = np.empty(shape, dtype)
             empty.flags.writeable = not readonly
             return empty
         text = _typestr(dtype)
         if text is None:
-            raw = np.asarray(_Export(self, "|u1", (needed,), offset, readonly))
+            raw = np.asarray(_Export(self, "|u1", (needed,), readonly))
             return np.ndarray(shape, dtype, buffer=raw)
-        return np.asarray(_Export(self, text, shape, offset, readonly))
+        return np.asarray(_Export(self, text, shape, readonly))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.nbytes} bytes at {self.address:#x}>"
@@ -133,9 +133,9 @@ class _Export:
 
     __slots__ = ("buffer", "__array_interface__")
 
-    def __init__(self, buffer: Buffer, typestr: str, shape: tuple[int, ...], offset: int, readonly: bool):
+    def __init__(self, buffer: Buffer, typestr: str, shape: tuple[int, ...], readonly: bool):
         self.buffer = buffer
-        data = (buffer.address + offset, readonly)
+        data = (buffer.address, readonly)
         self.__array_interface__ = {"version": 3, "shape": shape, "typestr": typestr, "data": data}
         buffer.exports += 1
 

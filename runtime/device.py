@@ -111,13 +111,13 @@ class DeviceBuffer:
             raise ValueError(f"{nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
         return DeviceBuffer(self.pool, self.handle, self.offset + offset, nbytes, self)
 
-    def view(self, dtype: Any, shape: Sequence[int], offset: int = 0) -> np.ndarray:
+    def view(self, dtype: Any, shape: Sequence[int]) -> np.ndarray:
         """The values as a read-only array on the host. Waits for the device."""
         array = np.empty(tuple(shape), dtype)
-        if offset < 0 or offset + array.nbytes > self.nbytes:
-            raise ValueError(f"{array.nbytes} bytes at offset {offset} do not lie in a buffer of {self.nbytes} bytes")
+        if array.nbytes > self.nbytes:
+            raise ValueError(f"{array.nbytes} bytes do not lie in a buffer of {self.nbytes} bytes")
         if array.nbytes:
-            self.pool.queue.read(self.handle, self.offset + offset, array.view(np.uint8) if array.ndim else array)
+            self.pool.queue.read(self.handle, self.offset, array.view(np.uint8) if array.ndim else array)
         array.flags.writeable = False
         return array
 

@@ -208,14 +208,14 @@ def product(gc, g, y, x):
     return (_along(gc, y, g, x) * conj(_before(gc, x, axis) * after),)
 
 
-def _cut(x, axis: int, start: int, stop: int):
-    return x[(slice(None),) * axis + (slice(start, stop),)]
+def _first(x, axis: int, count: int):
+    return x[(slice(None),) * axis + (slice(count),)]
 
 
 def _before(gc, x, axis: int):
     """The product of all elements before each."""
-    ones = gc.ones_like(_cut(x, axis, 0, 1))
-    return gc.cumprod(gc.concat([ones, _cut(x, axis, 0, x.shape[axis] - 1)], axis=axis), axis=axis)
+    ones = gc.ones_like(_first(x, axis, 1))
+    return gc.cumprod(gc.concat([ones, _first(x, axis, x.shape[axis] - 1)], axis=axis), axis=axis)
 
 
 def extremum(gc, g, y, x):

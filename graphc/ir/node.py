@@ -148,7 +148,7 @@ _consts: dict[tuple, Node] = {}
 _CONST_CACHE = 1024
 
 
-def const(value, dtype: DType, site: object = None) -> Node:
+def const(value, dtype: DType) -> Node:
     """A scalar constant of shape (), interned by dtype and bit pattern (0.0, -0.0 and NaN payloads stay apart)."""
     # Equal nonzero real numbers of one dtype have one bit pattern, so the number itself serves as the cache's key.
     cacheable = value == value and value != 0 and dtype.kind != "c"
@@ -157,7 +157,7 @@ def const(value, dtype: DType, site: object = None) -> Node:
         if node is not None:
             return node
     exact = np.asarray(value).astype(dtype.numpy)
-    node = make(CONST, dtype, (), (), (exact.tobytes(), _is_structural(exact[()], dtype)), site=site)
+    node = make(CONST, dtype, (), (), (exact.tobytes(), _is_structural(exact[()], dtype)))
     if cacheable:
         if len(_consts) >= _CONST_CACHE:
             _consts.clear()

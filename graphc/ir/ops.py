@@ -131,9 +131,9 @@ SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})
               cost=6, grad=lambda gc, g, y, x: (g / (2 * d.conj(y)),))
 
 
-def _math(name, f, domain="any", dtypes="fc", cost=12, grad=None, marked=False):
+def _math(name, f, domain="any", dtypes="fc", grad=None, marked=False):
     return _unary(name, f, {"f": f"gc_{name}_{{t}}({{0}})", "c": f"gc_c{name}_{{t}}({{0}})"},
-                  dtypes=dtypes, domain=domain, cost=cost, grad=grad, marked=marked)
+                  dtypes=dtypes, domain=domain, cost=12, grad=grad, marked=marked)
 
 
 def _erf(x):
