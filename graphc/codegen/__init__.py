@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +11,9 @@ from msgspec.structs import replace
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
 from graphc.ir.target import Target
+
+if TYPE_CHECKING:
+    from graphc.codegen.spell import Speller
 
 # family of dialects -> module that shapes loops for its templates
 _LOOPS = {"c": "graphc.codegen.loops_c", "gpu": "graphc.codegen.loops_gpu"}
@@ -33,6 +37,15 @@ class Rendered(Struct, frozen=True):
     checks: tuple
     extents: tuple[int | None, ...]
     most: int = 0
+
+    @classmethod
+    def of(cls, source: KernelSource, spell: Speller, scratch: int, most: int = 0) -> Rendered:
+        """The source with all that its spelling has made an argument."""
+        known = len(spell.args)
+        names = [spell.extent(axis) for axis in spell.kernel.parallel]
+        return cls(source, (*spell.args, *[0] * len(spell.params)),
+                   tuple((known + k, number) for k, (_, _, number) in enumerate(spell.params)), scratch,
+                   tuple(spell.checks), tuple(int(n[1:]) if n.startswith("a") else None for n in names), most)
 
     def with_params(self, numbers: Sequence[int]) -> Rendered:
         """The same kernel where its scalars are these of the program."""

@@ -22,20 +22,19 @@ from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, widened
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
-from graphc.codegen.spell import NARROW, dialect, unsigned
+from graphc.codegen.spell import dialect, register_bytes
 from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import stretches
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.dtype import DType
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
     LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, data_exprs,
 )
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import (
-    ABS, ADD, CAST, CONST, CONTRACT, EQ, EXP, FMA, LE, LT, MAX, MAXIMUM, MIN, MINIMUM, MUL, NEG, PARAM, SUB, TABLE,
+    ABS, ADD, CAST, CONST, CONTRACT, EQ, EXP, FMA, LE, LT, MAX, MAXIMUM, MINIMUM, MUL, NEG, PARAM, SUB, TABLE,
     WHERE,
 )
 from graphc.ir.program import KernelSource
@@ -61,12 +60,7 @@ def render(kernel: Kernel, environment, name: str) -> Rendered:
     text, parts = _text(environment, model, entry)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
     text = text.replace(" kernel(void", f" {entry}(void")
-    s = model.spell
-    words = tuple(s.args) + (0,) * len(s.params)
-    params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
-    extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
-    source = KernelSource(entry, text, parts=parts)
-    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents)
+    return Rendered.of(KernelSource(entry, text, parts=parts), model.spell, model.scratch)
 
 
 def prepare(environment, name: str) -> None:
@@ -78,20 +72,20 @@ def prepare(environment, name: str) -> None:
 
 def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]:
     """The text, and the parts of it that many kernels have."""
+    spell = model.spell
     prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
     axes = model.axes()
-    chunk, total = model.spell.arg(model.kernel.chunk), model.total
-    helpers = helper_texts(environment, model.spell)
-    buffers = [{"name": b.name, "number": k, "type": model.spell.language.memory(b.dtype), "written": b.written,
+    chunk, total = spell.arg(model.kernel.chunk), model.total
+    buffers = [{"name": b.name, "number": k, "type": spell.language.memory(b.dtype), "written": b.written,
                 "shared": b.same is not None} for k, b in enumerate(model.kernel.buffers)]
-    params = [{"name": n, "type": model.spell.language.register(d), "value": model.param(k, d)}
-              for k, (n, d, _) in enumerate(model.spell.params)]
-    helpers += [h for h in helper_texts(environment, model.spell) if h not in helpers]
-    helpers, parts = apart((macros(environment, "c/helpers.c.j2")["frame"]().strip(), *helpers))
+    params = [{"name": name, "type": spell.language.register(dtype), "value": spell.scalar(f"arg[{k}]", dtype)}
+              for k, (name, dtype, _) in enumerate(spell.params, len(spell.args))]
+    frame = macros(environment, "c/helpers.c.j2")["frame"]().strip()
+    helpers, parts = apart((frame, *helper_texts(environment, spell)))
     values = {"entry": entry, "helpers": helpers, "routines": list(model.routines.values()), "buffers": buffers,
               "params": params, "axes": axes, "body": body, "prologue": prologue,
-              "args": [f"a{k}" for k in range(len(model.spell.args))], "checks": len(model.spell.checks),
+              "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "halves": [model.dealt >> k for k in range(1, model.dealt.bit_length())] if model.lanes else [],
               "interleaved": model.interleaved, "streams": model.streams,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
@@ -161,19 +155,6 @@ class _Model:
             rest = f"{rest} / {extent}"
         return out
 
-    def param(self, k: int, dtype: DType) -> str:
-        """A scalar out of its argument word."""
-        word = f"arg[{len(self.spell.args) + k}]"
-        register = self.spell.language.register(dtype)
-        if dtype in NARROW:
-            return self.spell.fetch(f"(uint16_t){word}", dtype)
-        if dtype.kind in "biu":
-            return f"({register}){word}"
-        if dtype.kind == "c":
-            raise NotImplementedError("complex scalars are folded before they reach a kernel")
-        self.spell.helpers[f"gc_bits_{register}"] = None
-        return f"gc_bits_{register}((uint{dtype.bits}_t){word})"
-
     # -------------------------------------------------------------------------------------------- statements
 
     def statements(self, body: tuple, enclosing: dict) -> list[dict]:
@@ -188,7 +169,7 @@ class _Model:
             return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
                     "value": self.spell.expr(s.value)}
         if type(s) is Local:
-            offset = self.take_scratch(s.extent * _register_bytes(s.dtype))
+            offset = self.take_scratch(s.extent * register_bytes(s.dtype))
             return {"kind": "local", "name": s.name, "type": self.spell.language.register(s.dtype),
                     "offset": str(offset) if self.kernel.tiled else self.spell.arg(offset)}
         if type(s) is Store:
@@ -230,7 +211,7 @@ class _Model:
             if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
-        return self.counted(s, "0" if s.start is None else self.spell.index(s.start), self.stop(s), enclosing)
+        return self.counted(s, "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s), enclosing)
 
     def asking(self, s) -> list[dict]:
         """A loop with conditions that hold for all of it or for nothing."""
@@ -250,7 +231,7 @@ class _Model:
         first = ix.add(ix.add(first, ix.mul(ix.of(columns.axis), -stride)), ix.mul(ix.of(Axis(start, stride)), stride))
         place = f"{self.kernel.buffers[number].name}[{self.spell.index(first, number)}]"
         return {"kind": "turned", "type": t, "place": place, "stride": self.spell.arg(stride),
-                "columns": f"{stop} - {start}", "rows": self.stop(rows), "name": s.local,
+                "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "name": s.local,
                 "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
     def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
@@ -323,10 +304,6 @@ class _Model:
         self.routines[name] = {"name": name, "function": function, "type": statement["type"], "width": width}
         return {"name": name, "argument": argument.removesuffix("[l])")}
 
-    def stop(self, s: Loop) -> str:
-        extent = self.spell.extent(s.axis)
-        return f"MIN({extent}, {self.spell.index(s.limit)})" if s.limit is not None else extent
-
     # -------------------------------------------------------------------------------------------- reductions
 
     def operation(self, s: Accumulate) -> _Operation:
@@ -335,25 +312,14 @@ class _Model:
             # -0.0 is what adding to changes nothing
             zero = {"float": "-0.0f", "double": "-0.0", "cfloat": "__builtin_complex(-0.0f, -0.0f)",
                     "cdouble": "__builtin_complex(-0.0, -0.0)"}.get(register, "0")
-            return _Operation(zero, self._binary(ADD, s.dtype))
+            return _Operation(zero, self.spell.binary(ADD, s.dtype))
         if s.op.c == "mul":
-            return _Operation("1", self._binary(MUL, s.dtype))
+            return _Operation("1", self.spell.binary(MUL, s.dtype))
         if s.op is MAX and s.value.op is ABS and register in ("float", "double"):
             self.spell.helpers[f"gc_most_{register}"] = None
-            return _Operation(_extreme(s.dtype, True), f"gc_most_{register}({{0}}, {{1}})")
-        name = MAXIMUM if s.op is MAX else MINIMUM
-        return _Operation(_extreme(s.dtype, s.op is MAX), self._binary(name, s.dtype))
-
-    def _binary(self, op, dtype: DType) -> str:
-        """The spelling of a binary operation, with {0} and {1} left open."""
-        spelling = self.spell.language.ops.get(op.name) or op.c
-        if isinstance(spelling, dict):
-            spelling = next(text for kinds, text in spelling.items() if dtype.kind in kinds)
-        register = self.spell.language.register(dtype)
-        text = spelling.format("{0}", "{1}", t=register, s=register, u=unsigned(register))
-        if "gc_" in text:
-            self.spell.helpers[text[text.index("gc_"):text.index("(", text.index("gc_"))]] = None
-        return text
+            return _Operation(self.spell.extreme(s.dtype, True), f"gc_most_{register}({{0}}, {{1}})")
+        op = MAXIMUM if s.op is MAX else MINIMUM
+        return _Operation(self.spell.extreme(s.dtype, s.op is MAX), self.spell.binary(op, s.dtype))
 
     def accumulator(self, s: Accumulate) -> dict:
         how = self.operation(s)
@@ -370,8 +336,8 @@ class _Model:
         inner = s.body[-1] if self.tile and type(s.body[-1]) is Loop else None
         sums = [x for x in (inner.body if inner else s.body) if type(x) is Accumulate]
         order = sums[0].order
-        out = {"axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS[order], "lanes": self.dealt,
-               "tile": self.tile, "exact": all(_is_exact(x) for x in sums), "here": self.here(), "independent": False,
+        out = {"axis": s.axis.name, "stop": self.spell.stop(s), "chunk": CHUNKS[order], "lanes": self.dealt,
+               "tile": self.tile, "exact": all(x.is_exact for x in sums), "here": self.here(), "independent": False,
                "accumulators": [self.accumulator(x) for x in sums]}
         if inner is None:
             return self.rows(s, sums, out)
@@ -384,7 +350,7 @@ class _Model:
             out["kind"] = "columns"
             for a, x in zip(out["accumulators"], sums, strict=True):
                 names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
-                a["levels"] = [(n, self.take_scratch(LEVELS * self.width * _register_bytes(x.dtype))) for n in names]
+                a["levels"] = [(n, self.take_scratch(LEVELS * self.width * register_bytes(x.dtype))) for n in names]
             self.columns(s, inner.axis, (*s.body[:-1], *inner.body), {x.name: self._column_step for x in sums}, out)
         for x in sums:
             self.spell.arrays[x.name] = self.here()
@@ -419,7 +385,7 @@ class _Model:
         out["kind"] = "rows"
         if s.axis.extent == BLOCK:
             self.spell.as_literal(s.axis)
-            out["stop"] = self.stop(s)
+            out["stop"] = self.spell.stop(s)
         if out["chunk"] == 1 and not out["exact"]:
             for a, x in zip(out["accumulators"], sums, strict=True):
                 a["value"] = self.spell.expr(x.value)
@@ -494,7 +460,7 @@ class _Model:
             a["declare"] = f"{x.name}[{self.width}]" if self.tile else x.name
             a["at"] = x.name + here
             accumulators.append(a)
-        return {"kind": "scan", "axis": s.axis.name, "stop": self.stop(s), "tile": self.tile,
+        return {"kind": "scan", "axis": s.axis.name, "stop": self.spell.stop(s), "tile": self.tile,
                 "accumulators": accumulators, "body": self.statements(s.body, {x.name: step for x in running})}
 
 
@@ -505,11 +471,6 @@ def _step(text: str) -> dict:
 def _begins_with(x: Accumulate, y: Accumulate) -> bool:
     """Whether the sum of squared deviations x begins with the sum y, for the means of its chunks."""
     return x.op.c == "m2" and y.op.c == "add" and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)
-
-
-def _is_exact(s: Accumulate) -> bool:
-    """Whether the result depends on no order: maxima and minima, and what integers are summed to."""
-    return s.op in (MAX, MIN) or s.dtype.kind in "biu"
 
 
 def _scans(loop: Loop) -> list[Accumulate]:
@@ -576,23 +537,3 @@ def _called_often(body: tuple) -> set:
 
 def _is_call(expr: Node) -> bool:
     return expr.op in _FUNCTIONS and expr.op.cost >= EXP.cost
-
-
-def _register_bytes(dtype: DType) -> int:
-    return 4 if dtype in NARROW else dtype.itemsize
-
-
-def _extreme(dtype: DType, maximum: bool) -> str:
-    """The identity of a maximum or minimum."""
-    if dtype is dt.bool:
-        return "0" if maximum else "1"
-    if dtype.kind == "f":
-        suffix = "" if dtype is dt.float64 else "f"
-        return f"{'-' if maximum else ''}__builtin_inf{suffix}()"
-    if dtype.kind == "u":
-        return "0" if maximum else f"(uint{dtype.bits}_t)-1"
-    low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
-    return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
-
-
-# ------------------------------------------------------------------------------------------------------------ helpers

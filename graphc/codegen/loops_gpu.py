@@ -19,13 +19,11 @@ from graphc.codegen.gemv_gpu import gemv
 from graphc.codegen.helpers_gpu import helpers
 from graphc.codegen.macros import macros
 from graphc.codegen.mma_gpu import mma
-from graphc.codegen.spell import NARROW, dialect, unsigned
-from graphc.codegen.spell_gpu import WORDS, GpuSpeller
+from graphc.codegen.spell import dialect, register_bytes
+from graphc.codegen.spell_gpu import GpuSpeller
 from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
 from graphc.codegen.wide_gpu import Moved, first_of, wide
-from graphc.ir import dtype as dt
-from graphc.ir.dtype import DType
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template
 from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
@@ -42,12 +40,8 @@ def render(kernel: Kernel, environment, name: str, members: bool = False) -> Ren
     text, most = _text(environment, model, "kernel_name", members)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
     text = text.replace(" kernel_name(", f" {entry}(")
-    s = model.spell
-    words = tuple(s.args) + (0,) * len(s.params)
-    params = tuple((len(s.args) + k, number) for k, (_, _, number) in enumerate(s.params))
-    extents = tuple(int(name[1:]) if (name := s.extent(axis)).startswith("a") else None for axis in kernel.parallel)
-    source = KernelSource(entry, text, bool(s.checks), most if members else min(most, 1))
-    return Rendered(source, words, params, model.scratch, tuple(s.checks), extents, most)
+    source = KernelSource(entry, text, bool(model.spell.checks), most if members else min(most, 1))
+    return Rendered.of(source, model.spell, model.scratch, most)
 
 
 def most_members(target: Target, buffers: int, words: int) -> int:
@@ -76,8 +70,8 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
     language = spell.language
     buffers = [{"name": b.name, "handle": f"memory{k}", "number": k, "type": language.memory(b.dtype),
                 "written": b.written, "shared": b.same is not None} for k, b in enumerate(kernel.buffers)]
-    params = [{"name": n, "type": language.register(d), "value": model.param(k, d)}
-              for k, (n, d, _) in enumerate(spell.params)]
+    params = [{"name": n, "type": language.register(d), "value": spell.scalar(f"words.w[{k}]", d)}
+              for k, (n, d, _) in enumerate(spell.params, len(buffers) + len(spell.args))]
     if spell.checks:
         spell.helpers["gc_check_index"] = None
     words = len(buffers) + len(spell.args) + len(params) + 1
@@ -180,18 +174,6 @@ class _Model:
         return {"count": found.count, "axis": found.axis.name, "even": f"a{len(self.spell.args) - 1}", "loads": loads,
                 "stores": stores, "addresses": " | ".join(f"(uint64_t){name}" for name in arrays)}
 
-    def param(self, k: int, dtype: DType) -> str:
-        """A scalar out of its argument word."""
-        word = f"words.w[{len(self.kernel.buffers) + len(self.spell.args) + k}]"
-        register = self.spell.language.register(dtype)
-        if dtype in NARROW:
-            return self.spell.fetch(f"(uint16_t){word}", dtype)
-        if dtype.kind in "biu":
-            return f"({register}){word}"
-        if dtype.kind == "c":
-            raise NotImplementedError("complex scalars are folded before they reach a kernel")
-        return f"{self.spell.helper('gc_bits_' + register)}(({WORDS[register]}){word})"
-
     # -------------------------------------------------------------------------------------------- statements
 
     def prologue(self) -> list[dict]:
@@ -236,9 +218,8 @@ class _Model:
     def local(self, s: Local) -> dict:
         """An array of each row of the group, in shared memory."""
         register = self.spell.language.register(s.dtype)
-        size = 4 if s.dtype in NARROW else s.dtype.itemsize
         offset = self.scratch
-        self.scratch += -(-s.extent * size * self.kernel.chunk // ALIGNMENT) * ALIGNMENT
+        self.scratch += -(-s.extent * register_bytes(s.dtype) * self.kernel.chunk // ALIGNMENT) * ALIGNMENT
         return {"kind": "local", "name": s.name, "type": register, "offset": self.spell.arg(offset),
                 "extent": self.spell.arg(s.extent), "place": self.teams_text()["place"] if self.shares else "0"}
 
@@ -252,7 +233,7 @@ class _Model:
         if self.kernel.tiled and s.axis == self.kernel.parallel[-1]:
             return self.segment(s, enclosing)
         deal = self.shares and not self.inside and (self.kernel.tiled or s.kind == "vector")
-        stop, start, step = self.stop(s), "0", "1"
+        stop, start, step = self.spell.stop(s), "0", "1"
         if deal:
             start, step, stop = self.team.own, str(self.team.items), f"(live ? {stop} : 0)"
         self.inside |= deal
@@ -270,14 +251,10 @@ class _Model:
             tests.append(f"{s.axis.name} < {self.spell.index(s.limit)}")
         return {"kind": "segment", "test": " && ".join(tests), "body": self.statements(s.body, enclosing)}
 
-    def stop(self, s: Loop) -> str:
-        extent = self.spell.extent(s.axis)
-        return f"MIN({extent}, {self.spell.index(s.limit)})" if s.limit is not None else extent
-
     def scan(self, s: Loop, running: list[Accumulate]) -> dict:
         def step(a: Accumulate) -> dict:
             return _step(f"{a.name} = {self._combine(a).format(a.name, f'({self.spell.expr(a.value)})')}")
-        return {"kind": "scan", "axis": s.axis.name, "stop": self.stop(s),
+        return {"kind": "scan", "axis": s.axis.name, "stop": self.spell.stop(s),
                 "accumulators": [self.accumulator(x) for x in running],
                 "body": self.statements(s.body, {x.name: step for x in running})}
 
@@ -287,7 +264,7 @@ class _Model:
         sums = _sums(s)
         steps = {x.name: self._fma for x in sums}
         accumulators = [{**self.accumulator(x), "zero": self.spell.number("0", x.dtype)} for x in sums]
-        return {"kind": "contract", "axis": s.axis.name, "stop": self.stop(s), "chunk": CHUNKS["chain"],
+        return {"kind": "contract", "axis": s.axis.name, "stop": self.spell.stop(s), "chunk": CHUNKS["chain"],
                 "accumulators": accumulators, "body": self.statements(s.body, steps)}
 
     def _fma(self, s: Accumulate) -> dict:
@@ -297,12 +274,12 @@ class _Model:
 
     def reduce(self, s: Loop) -> dict:
         sums, team = _sums(s), self.team
-        exact = all(_is_exact(x) for x in sums)
+        exact = all(x.is_exact for x in sums)
         order = sums[0].order
         lanes = team.items if exact else min(LANES, team.items) if order == "inner" else 1
         teams = team.items // lanes
         chunk = CHUNKS[order]
-        bound, stop = self.spell.extent(s.axis), self.stop(s)
+        bound, stop = self.spell.extent(s.axis), self.spell.stop(s)
         if team.own == "own" and self.shares:
             stop = f"(live ? {stop} : 0)"
         own = team.own
@@ -345,44 +322,21 @@ class _Model:
     def _combine(self, s: Accumulate) -> str:
         """How two values are combined, with {0} and {1} left open."""
         if s.op.c == "mul":
-            return self._binary(MUL, s.dtype)
+            return self.spell.binary(MUL, s.dtype)
         if s.op in (MAX, MIN):
-            return self._binary(MAXIMUM if s.op is MAX else MINIMUM, s.dtype)
-        return self._binary(ADD, s.dtype)
+            return self.spell.binary(MAXIMUM if s.op is MAX else MINIMUM, s.dtype)
+        return self.spell.binary(ADD, s.dtype)
 
     def _identity(self, s: Accumulate) -> str:
         register = self.spell.language.register(s.dtype)
         if s.op in (MAX, MIN):
-            return self._extreme(s.dtype, s.op is MAX)
+            return self.spell.extreme(s.dtype, s.op is MAX)
         if s.op.c == "mul":
             return self.spell.number("1", s.dtype)
         # -0.0 is what adding to changes nothing
         minus = {"float": "-0.0f", "double": "-0.0", "cfloat": "GC_COMPLEX(float, -0.0f, -0.0f)",
                  "cdouble": "GC_COMPLEX(double, -0.0, -0.0)"}
         return minus.get(register, "0")
-
-    def _extreme(self, dtype: DType, maximum: bool) -> str:
-        """The identity of a maximum or minimum."""
-        if dtype is dt.bool:
-            return "0" if maximum else "1"
-        if dtype.kind == "f":
-            register = self.spell.language.register(dtype)
-            bits, word = (64, 0x7FF << 52) if register == "double" else (32, 0xFF << 23)
-            return self.spell.infinite(register, word | (1 << (bits - 1) if maximum else 0))
-        if dtype.kind == "u":
-            return "0" if maximum else f"(uint{dtype.bits}_t)-1"
-        low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
-        return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
-
-    def _binary(self, op, dtype: DType) -> str:
-        spelling = self.spell.language.ops.get(op.name) or op.c
-        if isinstance(spelling, dict):
-            spelling = next(text for kinds, text in spelling.items() if dtype.kind in kinds)
-        register = self.spell.language.register(dtype)
-        text = spelling.format("{0}", "{1}", t=register, s=register, u=unsigned(register))
-        if "gc_" in text:
-            self.spell.helper(text[text.index("gc_"):text.index("(", text.index("gc_"))])
-        return text
 
 
 def _step(text: str) -> dict:
@@ -409,8 +363,3 @@ def _without_locals(body: tuple, kept: Accumulate) -> tuple:
         elif type(s) is Let or s is kept:
             found.append(s)
     return tuple(found)
-
-
-def _is_exact(s: Accumulate) -> bool:
-    """Whether the result depends on no order: maxima and minima, and what integers are summed to."""
-    return s.op in (MAX, MIN) or s.dtype.kind in "biu"

@@ -19,7 +19,7 @@ from graphc import codegen_templates
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Loop
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM, Op
 from graphc.ir.target import Target
@@ -117,6 +117,11 @@ class Speller:
         """Make the extent of a loop an argument, also where it is 1."""
         self._axes[axis] = self.arg(axis.extent, -1)
 
+    def stop(self, s: Loop) -> str:
+        """Where a loop ends."""
+        extent = self.extent(s.axis)
+        return extent if s.limit is None else f"MIN({extent}, {self.index(s.limit)})"
+
     def index(self, index: Index, buffer: int | None = None) -> str:
         """An index, of a buffer: what is read from one buffer at several offsets has its strides in common, so that
         the compiler sees that the addresses have."""
@@ -196,10 +201,27 @@ class Speller:
             self._need("gc_check_index")
             check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
-        spelling, helpers = _spelling(self.language.name, op, source, node.dtype, len(operands), node.attrs == FAST)
+        return self._open(op, source, node.dtype, len(operands), node.attrs == FAST).format(*operands)
+
+    def _open(self, op: Op, source: DType, dtype: DType, count: int, fast: bool) -> str:
+        spelling, helpers = _spelling(self.language.name, op, source, dtype, count, fast)
         for name in helpers:
             self._need(name)
-        return spelling.format(*operands)
+        return spelling
+
+    def binary(self, op: Op, dtype: DType) -> str:
+        """An operation on two values of a dtype, with {0} and {1} left open."""
+        return self._open(op, dtype, dtype, 2, fast=False)
+
+    def extreme(self, dtype: DType, maximum: bool) -> str:
+        """The identity of a maximum or minimum."""
+        if dtype.kind == "f":
+            value = float("-inf") if maximum else float("inf")
+            return self._float(value, dtype, value)
+        if dtype.kind in "bu":
+            return "0" if maximum else "1" if dtype is dt.bool else f"(uint{dtype.bits}_t)-1"
+        low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
+        return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
 
     def local(self, name: str, index: Index) -> str:
         """An element of a local array; in a tiled kernel it counts from the start of the tile."""
@@ -245,6 +267,18 @@ class Speller:
         name = f"p{len(self.params)}"
         self.params.append((name, node.dtype, self.kernel.params[node.attrs[0]][0]))
         return name
+
+    def scalar(self, word: str, dtype: DType) -> str:
+        """A scalar out of the word of its argument."""
+        register = self.language.register(dtype)
+        if dtype in NARROW:
+            return self.fetch(f"(uint16_t){word}", dtype)
+        if dtype.kind in "biu":
+            return f"({register}){word}"
+        if dtype.kind == "c":
+            raise NotImplementedError("complex scalars are folded before they reach a kernel")
+        self._need(f"gc_bits_{register}")
+        return f"gc_bits_{register}((uint{dtype.bits}_t){word})"
 
     def _bitcast(self, node: Node, text: str) -> str:
         source = node.srcs[0].dtype
@@ -319,6 +353,11 @@ def _spelling(name: str, op: Op, source: DType, dtype: DType, count: int, fast: 
         helpers.append(f"gc_round_{dtype}")
         text = f"gc_round_{dtype}({text})"
     return text, tuple(helpers)
+
+
+def register_bytes(dtype: DType) -> int:
+    """What a value takes in the type in which it is computed."""
+    return 4 if dtype in NARROW else dtype.itemsize
 
 
 def unsigned(c_type: str) -> str:

@@ -21,7 +21,7 @@ from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.node import Node, make
-from graphc.ir.ops import OTHER, TABLE, Op
+from graphc.ir.ops import MAX, MIN, OTHER, TABLE, Op
 
 INDEX = TABLE["index"] = Op("index", 0, OTHER)       # attrs (Index,): its value, int64
 LOAD = TABLE["load"] = Op("load", -1, OTHER)         # attrs (buffer, Index), srcs () or (mask,): 0 where not mask
@@ -60,10 +60,15 @@ class Accumulate(Struct, frozen=True):
 
     name: str
     op: Op                  # SUM, PROD, MAX, MIN, M2, DOT
-    order: str              # "inner", "outer", "pairwise", "chain": docs/numerics.md
+    order: str              # "inner", "outer", "pairwise", "chain": docs/numerics.md; "scan": the value so far is read
     dtype: DType
     value: Node
     other: Node | None = None   # DOT: the second factor
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the result depends on no order: maxima and minima, and what integers are summed to."""
+        return self.op in (MAX, MIN) or self.dtype.kind in "biu"
 
 
 class Store(Struct, frozen=True):
