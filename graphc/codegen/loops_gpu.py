@@ -24,7 +24,7 @@ from graphc.codegen.spell_gpu import GpuSpeller
 from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
 from graphc.codegen.wide_gpu import Moved, first_of, wide
-from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template
+from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations
 from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
 from graphc.ir.target import Target
@@ -117,7 +117,8 @@ class _Model:
         self.crowded = False                # it is short of registers
         self.shared: dict[str, str] = {}    # arrays of one element for each item -> type
         self.inside = False                 # a loop whose turns are dealt out to the items of a team
-        reduces = any(type(s) is Loop and s.kind == "reduce" and _sums(s)[0].order != "chain" for s in kernel.body)
+        loops = [s for s in kernel.body if type(s) is Loop and s.kind == "reduce"]
+        reduces = any(accumulations(loop.body)[0].order != "chain" for loop in loops)
         share = reduces and kernel.chunk < self.group
         self.team = _Team(1, "0", 0)        # that takes an iteration
         if share:
@@ -227,8 +228,8 @@ class _Model:
 
     def loop(self, s: Loop, enclosing: dict) -> dict:
         if s.kind == "reduce":
-            return self.contract(s) if _sums(s)[0].order == "chain" else self.reduce(s)
-        if s.kind == "serial" and (running := [x for x in _sums(s) if x.order == "scan"]):
+            return self.contract(s) if accumulations(s.body)[0].order == "chain" else self.reduce(s)
+        if s.kind == "serial" and (running := [x for x in accumulations(s.body) if x.order == "scan"]):
             return self.scan(s, running)
         if self.kernel.tiled and s.axis == self.kernel.parallel[-1]:
             return self.segment(s, enclosing)
@@ -261,7 +262,7 @@ class _Model:
     # -------------------------------------------------------------------------------------------- reductions
 
     def contract(self, s: Loop) -> dict:
-        sums = _sums(s)
+        sums = accumulations(s.body)
         steps = {x.name: self._fma for x in sums}
         accumulators = [{**self.accumulator(x), "zero": self.spell.number("0", x.dtype)} for x in sums]
         return {"kind": "contract", "axis": s.axis.name, "stop": self.spell.stop(s), "chunk": CHUNKS["chain"],
@@ -273,7 +274,7 @@ class _Model:
         return _step(f"{part} = {fma}({self.spell.expr(s.value)}, {self.spell.expr(s.other)}, {part})")
 
     def reduce(self, s: Loop) -> dict:
-        sums, team = _sums(s), self.team
+        sums, team = accumulations(s.body), self.team
         exact = all(x.is_exact for x in sums)
         order = sums[0].order
         lanes = team.items if exact else min(LANES, team.items) if order == "inner" else 1
@@ -341,17 +342,6 @@ class _Model:
 
 def _step(text: str) -> dict:
     return {"kind": "accumulate", "step": text}
-
-
-def _sums(loop: Loop) -> list[Accumulate]:
-    """What a loop accumulates, also over the tile."""
-    found: list[Accumulate] = []
-    for s in loop.body:
-        if type(s) is Accumulate:
-            found.append(s)
-        elif type(s) is Loop:
-            found += _sums(s)
-    return found
 
 
 def _without_locals(body: tuple, kept: Accumulate) -> tuple:

@@ -209,6 +209,17 @@ def load(buffer: int, index: Index, dtype: DType, mask: Node | None = None) -> N
     return make(LOAD, dtype, (), () if mask is None else (mask,), (buffer, index))
 
 
+def accumulations(body: tuple) -> list[Accumulate]:
+    """Those of a loop, also over a tile inside of it."""
+    found: list[Accumulate] = []
+    for s in body:
+        if type(s) is Accumulate:
+            found.append(s)
+        elif type(s) is Loop:
+            found += accumulations(s.body)
+    return found
+
+
 def has_masked_load(expr: Node) -> bool:
     return expr.op is LOAD and bool(expr.srcs) or any(map(has_masked_load, expr.srcs))
 

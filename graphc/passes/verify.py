@@ -14,7 +14,8 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis, Data, FloorDiv, Index, add, axes_of, mul, of, shift
 from graphc.ir.kernel import (
-    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, below, index_of,
+    INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations, below,
+    index_of,
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
@@ -231,12 +232,6 @@ Ranges = dict[Axis, tuple[int, int]]
 Limits = dict[Axis, Index]
 
 
-def _accumulations(statements: tuple) -> list[Accumulate]:
-    """Those of a loop, and of the loops over a tile in it."""
-    own = [s for s in statements if type(s) is Accumulate]
-    return own + [a for s in statements if type(s) is Loop for a in _accumulations(s.body)]
-
-
 class _KernelChecker:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
@@ -275,10 +270,10 @@ class _KernelChecker:
             self.limits[s.axis] = s.limit
             high = min(high, s.limit.bounds[1] - 1)
         if low > high:      # never runs; what it would accumulate stays at the identity
-            self.known |= {a.name for a in _accumulations(s.body)}
+            self.known |= {a.name for a in accumulations(s.body)}
             return
         if s.kind == "reduce":
-            orders = {a.order for a in _accumulations(s.body)}
+            orders = {a.order for a in accumulations(s.body)}
             self.require(len(orders) <= 1, f"one loop reduces in the orders {', '.join(sorted(orders))}")
         self.body(s.body, {**ranges, s.axis: (low, high)}, asked)
 

@@ -1,0 +1,218 @@
+"""Reductions and scans in C: models of the loops that spell out the trees of docs/numerics.md.
+
+A row's elements are dealt to lanes; columns of a tile are added up side by side. Both go by chunks, whose results meet
+pairwise: codegen_templates/c/loops.c.j2 has the loops.
+"""
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec import Struct
+
+from graphc.codegen.edges_c import between, evaluated, near, pieces
+from graphc.codegen.halves_c import loads, widened
+from graphc.codegen.spell import register_bytes
+from graphc.codegen.stretches_c import stretches
+from graphc.ir import index as ix
+from graphc.ir.index import Axis
+from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations
+from graphc.ir.ops import ABS, ADD, CONTRACT, MAX, MAXIMUM, MINIMUM, MUL
+from graphc.ir.trees import CHUNKS, LANES
+
+LINE = 64           # bytes of a cache line
+NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
+BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
+LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
+
+
+def dealt(kernel: Kernel) -> int:
+    """Among how many lanes a kernel deals the elements of rows: of those without an element it needs none."""
+    extents, stack = set(), list(kernel.body)
+    while stack:
+        s = stack.pop()
+        if type(s) is Loop:
+            extents |= {s.axis.extent for x in s.body if type(x) is Accumulate and x.order == "inner"}
+            stack.extend(s.body)
+    return BLOCK if extents == {BLOCK} else LANES
+
+
+class _Operation(Struct, frozen=True):
+    """How a reduction combines two values."""
+
+    identity: str
+    combine: str        # a format of left and right
+
+
+def _operation(model, s: Accumulate) -> _Operation:
+    register = model.spell.language.register(s.dtype)
+    if s.op.c == "add" or s.op.c == "m2" or s.op.kind == CONTRACT:
+        # -0.0 is what adding to changes nothing
+        zero = {"float": "-0.0f", "double": "-0.0", "cfloat": "__builtin_complex(-0.0f, -0.0f)",
+                "cdouble": "__builtin_complex(-0.0, -0.0)"}.get(register, "0")
+        return _Operation(zero, model.spell.binary(ADD, s.dtype))
+    if s.op.c == "mul":
+        return _Operation("1", model.spell.binary(MUL, s.dtype))
+    if s.op is MAX and s.value.op is ABS and register in ("float", "double"):
+        model.spell.helpers[f"gc_most_{register}"] = None
+        return _Operation(model.spell.extreme(s.dtype, True), f"gc_most_{register}({{0}}, {{1}})")
+    op = MAXIMUM if s.op is MAX else MINIMUM
+    return _Operation(model.spell.extreme(s.dtype, s.op is MAX), model.spell.binary(op, s.dtype))
+
+
+def _accumulator(model, s: Accumulate) -> dict:
+    how = _operation(model, s)
+    return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": how.identity,
+            "combine": how.combine, "state": ["mean"] if s.op.c == "m2" else [], "here": model.here(),
+            "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in how.combine,
+            "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
+
+
+def reduction(model, s: Loop) -> dict:
+    inner = s.body[-1] if model.tile and type(s.body[-1]) is Loop else None
+    sums = accumulations(s.body)
+    order = sums[0].order
+    out = {"axis": s.axis.name, "stop": model.spell.stop(s), "chunk": CHUNKS[order], "lanes": model.dealt,
+           "tile": model.tile, "exact": all(x.is_exact for x in sums), "here": model.here(), "independent": False,
+           "accumulators": [_accumulator(model, x) for x in sums]}
+    if inner is None:
+        return _rows(model, s, sums, out)
+    if order == "chain":
+        out["kind"] = "contract"
+        out["lets"] = model.statements(s.body[:-1], {})
+        out["body"] = model.statements(inner.body, {x.name: partial(_fma, model) for x in sums})
+    else:
+        out["kind"] = "columns"
+        for a, x in zip(out["accumulators"], sums, strict=True):
+            names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
+            size = LEVELS * model.kernel.width * register_bytes(x.dtype)
+            a["levels"] = [(name, model.take_scratch(size)) for name in names]
+        _columns(model, s, inner.axis, (*s.body[:-1], *inner.body), sums, out)
+    for x in sums:
+        model.spell.arrays[x.name] = model.here()
+    return out
+
+
+def _fma(model, s: Accumulate) -> dict:
+    register = model.spell.language.register(s.dtype)
+    model.spell.helpers[f"gc_fma_{register}"] = None
+    part = f"{s.name}_part[l]"
+    return _step(f"{part} = gc_fma_{register}({model.spell.expr(s.value)}, {model.spell.expr(s.other)}, {part})")
+
+
+def _column_step(model, s: Accumulate) -> dict:
+    value, total = model.spell.expr(s.value), f"{s.name}_sum"
+    if s.op.c == "m2":
+        return _step(f"{s.name}_row[r] = {value}; {total} = {total} + {s.name}_row[r]")
+    return _step(f"{total} = {_operation(model, s).combine.format(total, f'({value})')}")
+
+
+def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], out: dict) -> None:
+    """What is done with the elements of rows: in pieces where that spares conditions, and for `test` rows only."""
+    steps = {x.name: partial(_column_step, model) for x in sums}
+    start, stop = model.tile["start"], model.tile["stop"]
+    parts = pieces(body, column, model.lets, s.axis)
+    out["test"] = model.spell.expr(parts.test) if parts and parts.test is not None else None
+    out["pieces"] = [{"start": low, "stop": high, "body": model.statements(piece, steps)}
+                     for low, high, piece in between(model, parts, start, stop)] if parts else []
+    by_chunks = any(a["state"] for a in out["accumulators"])
+    names, body = near(body, column, model.lets) if out["test"] and not by_chunks else ([], body)
+    out["whole"] = [{"start": start, "stop": stop, "body": model.statements(body, steps)}]
+    out["near"] = [x.model(model.spell) for x in names]
+    out["pieces"] = out["pieces"] or out["whole"]
+
+
+def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
+    out["kind"] = "rows"
+    if s.axis.extent == BLOCK:
+        model.spell.as_literal(s.axis)
+        out["stop"] = model.spell.stop(s)
+    if out["chunk"] == 1 and not out["exact"]:
+        for a, x in zip(out["accumulators"], sums, strict=True):
+            a["value"] = model.spell.expr(x.value)
+        out["lets"] = model.statements(tuple(x for x in s.body if type(x) is not Accumulate), {})
+        out["body"] = []
+        return out
+    out["evaluated"] = None
+    if (found := evaluated(model, s, model.lets, out["chunk"])) is not None:
+        (s, out["evaluated"]), out["exact"] = found, False
+        sums = list(s.body)
+    model.lanes = True
+    shared = {x.name: y.name for x in sums for y in sums if _begins_with(x, y)}
+    ahead = _ahead(model, s)
+    for a, x in zip(out["accumulators"], sums, strict=True):
+        a["lanes"] = shared.get(x.name, x.name)
+        if a["state"]:
+            again = tuple(y for y in s.body if type(y) is Let or y is x)
+            a["again"] = {**out, "accumulators": [{**a, "identity": "0"}], "ahead": _ahead(model, s),
+                          **_sweep(model, s, again, {x.name: partial(_deviation_step, model)})}
+    own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
+    out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
+                    "ahead": ahead, "independent": model.independent(own, s.axis),
+                    **_sweep(model, s, own, {x.name: partial(_row_step, model) for x in sums})}
+    return out
+
+
+def _sweep(model, s: Loop, body: tuple, steps: dict) -> dict:
+    """What is done with each element of a row, and the stretches by which it lies in memory."""
+    parts = stretches(body, s.axis)
+    wide = widened(model, body, s.axis, "base", "l") if parts is None else []
+    out = {"body": model.statements(parts.body if parts else body, steps), "wide": wide,
+           "stretches": parts.model(model.spell) if parts else None}
+    model.spell.wide.clear()
+    return out
+
+
+def _ahead(model, s: Loop) -> list[dict]:
+    """Places that the next row reads where this sweep reads what an earlier one has brought into the cache."""
+    row, found = model.kernel.parallel[-1:], []
+    for load in loads(s.body):
+        number, index = load.attrs
+        step = index.coefficient(row[0]) if row else 0
+        if not step or load.srcs or index.coefficient(s.axis) != 1:
+            continue
+        if load in model.swept:
+            itemsize = load.dtype.itemsize
+            far = step if s.axis.extent * itemsize <= NEAR else 0
+            place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(s.axis), -1)),
+                           ix.of(Axis("base + l", model.dealt)))
+            found.append({"step": LINE // itemsize,
+                          "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"})
+        model.swept.add(load)
+    return found
+
+
+def _row_step(model, s: Accumulate) -> dict:
+    lane, value = f"{s.name}_lane[l]", model.spell.expr(s.value)
+    return _step(f"{lane} = {_operation(model, s).combine.format(lane, f'({value})')}")
+
+
+def _deviation_step(model, s: Accumulate) -> dict:
+    lane, register = f"{s.name}_lane[l]", model.spell.language.register(s.dtype)
+    return _step(f"const {register} d = ({model.spell.expr(s.value)}) - {s.name}_mean_part; {lane} = {lane} + d * d")
+
+
+def scan(model, s: Loop, running: list[Accumulate]) -> dict:
+    here = model.here()
+    for x in running:
+        model.spell.arrays[x.name] = here
+
+    def step(a: Accumulate) -> dict:
+        text = _operation(model, a).combine.format(a.name + here, f"({model.spell.expr(a.value)})")
+        return _step(f"{a.name}{here} = {text}")
+    accumulators = []
+    for x in running:
+        a = _accumulator(model, x)
+        a["declare"] = f"{x.name}[{model.kernel.width}]" if model.tile else x.name
+        a["at"] = x.name + here
+        accumulators.append(a)
+    return {"kind": "scan", "axis": s.axis.name, "stop": model.spell.stop(s), "tile": model.tile,
+            "accumulators": accumulators, "body": model.statements(s.body, {x.name: step for x in running})}
+
+
+def _step(text: str) -> dict:
+    return {"kind": "accumulate", "step": text}
+
+
+def _begins_with(x: Accumulate, y: Accumulate) -> bool:
+    """Whether the sum of squared deviations x begins with the sum y, for the means of its chunks."""
+    return x.op.c == "m2" and y.op.c == "add" and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)
