@@ -18,7 +18,7 @@ from graphc.ir.node import Node, const, const_words, make
 from graphc.ir.ops import GET, LIBRARY_CALL
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.ir.schedule import Schedule
-from graphc.passes import GRAPH_PASSES, TEMPLATES, batch, fuse, lower, plan_memory, verify
+from graphc.passes import GRAPH_PASSES, TEMPLATES, batch, follows, fuse, lower, plan_memory, verify
 from graphc.passes.batch import Batch, alike, of_one_element
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
@@ -40,6 +40,7 @@ class Planned(Struct, eq=False):
 
     results  what each call fills: its GET nodes, and memory that it works in
     drafts   the text of kernels that may share it with others, as it was before their memory was planned
+    follows  for each step: see Launch.follows
     bodies   of loops and branches
     """
 
@@ -49,6 +50,7 @@ class Planned(Struct, eq=False):
     results: dict[Node, list[Node]]
     drafts: dict[LoweredKernel, Rendered]
     memory: MemoryPlan
+    follows: list[bool]
     bodies: dict[Node, tuple[Planned, ...]]
 
 
@@ -85,7 +87,7 @@ def _no_collector() -> Iterator[None]:
 
 
 def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body: bool = False) -> Planned:
-    names = [*(name for name, _ in GRAPH_PASSES), "fuse", "batch"]
+    names = [*(name for name, _ in GRAPH_PASSES), "fuse", "batch", "follow"]
     unknown = settings.disable.difference(names)
     if unknown:
         raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(names)}")
@@ -124,7 +126,9 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     memory = plan_memory(steps, roots, leaves, results, target.group)
     if settings.verify:
         verify.verify_kernels(m for step in memory.steps if isinstance(step, Batch) for m in step.members)
-    return Planned(roots, leaves, schedule, results, drafts, memory, bodies)
+    apart = body or target.group or "follow" in settings.disable    # a body's inputs and outputs may be one memory
+    after = [False] * len(memory.steps) if apart else follows(memory)
+    return Planned(roots, leaves, schedule, results, drafts, memory, after, bodies)
 
 
 def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:
@@ -170,7 +174,7 @@ def _assemble(planned: Planned, rendered: dict[LoweredKernel, Rendered], bodies:
     kernels: dict[KernelSource, int] = {}
     steps: list[Step] = []
     labels: list[str] = []
-    for step in memory.steps:
+    for step, after in zip(memory.steps, planned.follows, strict=True):
         if isinstance(step, CopyNode):
             steps.append(Copy(memory.slot_of[step.source], memory.slot_of[step.target], step.target.nbytes))
             labels.append("copy")
@@ -182,7 +186,7 @@ def _assemble(planned: Planned, rendered: dict[LoweredKernel, Rendered], bodies:
                 steps.append(_library(call, results[call], memory))
             labels.append(call.attrs[0] if call.op is LIBRARY_CALL else call.op.name)
         else:
-            steps.append(_launch(step, rendered, kernels, memory.slot_of))
+            steps.append(_launch(step, rendered, kernels, memory.slot_of, after))
             labels.append(step.members[0].kernel.name)
     outputs = tuple(memory.slot_of[r] for r in planned.roots)
     return Program(memory.slots, tuple(steps), tuple(kernels), tuple(range(len(planned.leaves))), outputs, memory.arena,
@@ -190,11 +194,11 @@ def _assemble(planned: Planned, rendered: dict[LoweredKernel, Rendered], bodies:
 
 
 def _launch(step: Batch, rendered: dict[LoweredKernel, Rendered], kernels: dict[KernelSource, int],
-            slot_of: dict[Node, int]) -> Launch:
+            slot_of: dict[Node, int], after: bool = False) -> Launch:
     members = tuple(Member(tuple(slot_of[n] for n in m.nodes), rendered[m].args, rendered[m].params, m.kernel.chunks)
                     for m in step.members)
     number = kernels.setdefault(rendered[step.members[0]].source, len(kernels))
-    return Launch(number, members, max(rendered[m].scratch for m in step.members))
+    return Launch(number, members, max(rendered[m].scratch for m in step.members), after)
 
 
 def program_of_one(step: LoweredKernel, rendered: Rendered) -> Program:

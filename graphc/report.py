@@ -11,7 +11,7 @@ from graphc.config import settings
 from graphc.errors import Site
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import BUFFER, IF, LOOP, PARAM, WHILE
-from graphc.ir.program import Program
+from graphc.ir.program import Launch, Program
 from graphc.passes.batch import Batch
 from graphc.passes.cost import kernel_cost
 from graphc.passes.lower import LibraryCall, LoweredKernel
@@ -30,6 +30,7 @@ class KernelPlan(Struct, frozen=True):
     inside                            of a loop or branch: the kernels of a turn; its own bytes and flops are those of
                                       all turns (of one, where their number is not known; of the larger branch)
     launch                            (chunks, threads)
+    follows                           whether each chunk runs right after that of the kernel before (passes/follow.py)
     cached                            "in memory", "on disk", "not compiled", "library" or, of a loop, "inside"
     """
 
@@ -43,10 +44,11 @@ class KernelPlan(Struct, frozen=True):
     launch: tuple[int, int]
     cached: str
     members: int = 1
+    follows: bool = False
     inside: tuple[KernelPlan, ...] = ()
 
     def __str__(self) -> str:
-        times = f" x {self.members}" if self.members > 1 else ""
+        times = f" x {self.members}" if self.members > 1 else ", by chunks after the one before" * self.follows
         return "\n       ".join([self._line(times), *map(str, self.inside)])
 
     def _line(self, times: str) -> str:
@@ -108,9 +110,9 @@ def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:
 
 def _kernels(built: Built, states: dict) -> tuple[KernelPlan, ...]:
     kernels = []
-    for step in built.steps:
-        if isinstance(step, Batch):
-            kernels.append(_kernel(step, built, states))
+    for step, launch in zip(built.steps, built.program.steps, strict=True):
+        if isinstance(launch, Launch):
+            kernels.append(_kernel(step, launch.follows, built, states))
         elif isinstance(step, LibraryCall):
             inside = built.bodies.get(step.node)
             kernels.append(_library(step) if inside is None else _loop(step.node, inside, states))
@@ -131,7 +133,7 @@ def _loop(call: Node, inside: tuple[Built, ...], states: dict) -> KernelPlan:
                       _site_lines([call]), shapes, (1, settings.num_threads), "inside", inside=kernels)
 
 
-def _kernel(step: Batch, built: Built, states: dict) -> KernelPlan:
+def _kernel(step: Batch, follows: bool, built: Built, states: dict) -> KernelPlan:
     source = built.rendered[step.members[0]].source
     costs = [kernel_cost(m.kernel) for m in step.members]
     outputs = [node for m in step.members for node in m.group.outputs]
@@ -140,7 +142,7 @@ def _kernel(step: Batch, built: Built, states: dict) -> KernelPlan:
     chunks = sum(m.kernel.chunks for m in step.members)
     return KernelPlan(step.members[0].kernel.name, source.text, sum(c.bytes_read for c in costs),
                       sum(c.bytes_written for c in costs), sum(c.flops for c in costs), _origins(outputs, built),
-                      "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members))
+                      "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members), follows)
 
 
 def _member_shapes(member: LoweredKernel) -> str:

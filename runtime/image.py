@@ -86,7 +86,8 @@ def _launch(program: Program, step: Launch | Copy, layout: Layout, handles: Hand
         members, kernel = step.members, handles[program.kernels[step.kernel]]
         scratch = -(-step.scratch // ALIGNMENT) * ALIGNMENT
     first = members[0]
-    words = [kernel, scratch, 0, len(members), len(first.slots), len(first.args), len(first.params)]
+    follows = isinstance(step, Launch) and step.follows
+    words = [int(follows), kernel, scratch, 0, len(members), len(first.slots), len(first.args), len(first.params)]
     words += accumulate(member.chunks for member in members)
     words += [place for place, _ in first.params]
     for member in members:

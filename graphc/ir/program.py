@@ -44,11 +44,16 @@ class Member(Struct, frozen=True):
 
 
 class Launch(Struct, frozen=True):
-    """Run one kernel for each member, the chunks of all of them in any order, on any threads."""
+    """Run one kernel for each member, the chunks of all of them in any order, on any threads.
+
+    follows  chunk k needs of the launches before, back to the first that does not follow, no more than their chunks k:
+             it may run as soon as these are done
+    """
 
     kernel: int             # index into Program.kernels
     members: tuple[Member, ...]     # as many buffers, argument words and parameters each
     scratch: int            # bytes of scratch memory for each thread
+    follows: bool = False
 
     @property
     def slots(self) -> tuple[int, ...]:

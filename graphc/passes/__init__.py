@@ -5,6 +5,7 @@ from graphc.passes.attention import recognise_attention
 from graphc.passes.attention_gradient import recognise_gradient
 from graphc.passes.batch import batch
 from graphc.passes.blocked import recognise_blocks
+from graphc.passes.follow import follows
 from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
 from graphc.passes.lower import lower
@@ -32,6 +33,6 @@ GRAPH_PASSES = (
 TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
              "blocked": frozenset(("blocked",)), "panels": frozenset(("panels",))}
 
-__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "fuse", "lay_panels", "lower",
-           "plan_memory", "recognise_attention", "recognise_blocks", "recognise_gradient", "relax", "simplify",
-           "split_reductions"]
+__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "follows", "fuse", "lay_panels",
+           "lower", "plan_memory", "recognise_attention", "recognise_blocks", "recognise_gradient", "relax",
+           "simplify", "split_reductions"]

@@ -18,7 +18,6 @@ typedef int64_t (*kernel_fn)(void *const *buf, const int64_t *arg, int64_t begin
 /* What gc_run returns; a positive value is 1 + the position of a bad index. Python knows these numbers. */
 enum { GC_OK = 0, GC_INTERRUPTED = -1, GC_NO_MEMORY = -2, GC_FORKED = -3 };
 
-/* One launch, shared by the threads that take part in it. */
 /* Neighbouring chunks. A thread begins with a part of its own, so that from run to run it finds the same memory in its
  * caches; then it helps with the others. */
 #define MOST_PARTS 64
@@ -28,8 +27,10 @@ struct part {
     int64_t apart[6];       /* a cache line of its own */
 };
 
+/* One launch, or some that follow one another, shared by the threads that take part in it. */
 struct job {
     const struct step *step;
+    int64_t steps;
     const int64_t *call;    /* the run's words: addresses and parameters */
     int64_t chunks;         /* of all members */
     size_t scratch;         /* bytes that each thread needs, its view of a member included */

@@ -9,7 +9,8 @@
  * Loops and branches: loops.c.
  *
  * The members of a launch are independent runs of one kernel. Their chunks are numbered one member after the other, so
- * that threads take them as those of one job. */
+ * that threads take them as those of one job. A launch that follows the one before is of the same job: chunk by chunk
+ * all of its launches are run one after the other. They have one member each, and no kernel of theirs stops. */
 
 #define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
 #define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
@@ -67,7 +68,7 @@ static void *thread_scratch(size_t bytes)
 enum { LAUNCH = 0, LOOP = 1, BRANCH = 2 };
 
 struct step {
-    int64_t length, kind, kernel, scratch, cost, members, buffers, args, patches;
+    int64_t length, kind, follows, kernel, scratch, cost, members, buffers, args, patches;
     int64_t words[];
 };
 
@@ -78,6 +79,13 @@ static void *address(int64_t operand, const int64_t *call)
     int64_t buffer = operand & (((int64_t)1 << OFFSET_SHIFT) - 1);
     return (void *)(intptr_t)(operand > 0 ? call[buffer] + (operand >> OFFSET_SHIFT) : call[0] - operand);
 }
+
+static size_t bytes_of(const struct step *s)
+{
+    return (size_t)(s->scratch + (s->buffers + s->args) * (int64_t)sizeof(int64_t));
+}
+
+static struct step *after(const struct step *s) { return (struct step *)((int64_t *)s + s->length); }
 
 /* What a thread hands to the kernel, the buffers and words of one member, lies behind the kernel's scratch memory. */
 struct view {
@@ -115,6 +123,18 @@ static int64_t member_of(const struct step *s, int64_t chunk)
     return low;
 }
 
+static void run_in_turn(const struct job *j, int64_t begin, int64_t end, void *scratch)
+{
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        const struct step *s = j->step;
+        for (int64_t k = 0; k < j->steps; k++, s = after(s)) {
+            struct view v = view_in(s, scratch);
+            show_member(&v, s, j->call, 0);
+            ((kernel_fn)(intptr_t)s->kernel)(v.buf, v.arg, chunk, chunk + 1, scratch);
+        }
+    }
+}
+
 #define MEMBER_SHIFT 32     /* a bad position is told with the member it is of */
 
 /* Run the chunks [begin, end). Returns 0 or what tells of the first bad index. */
@@ -122,6 +142,10 @@ static int64_t run_chunks(const struct job *j, struct view *v, int64_t begin, in
 {
     const struct step *s = j->step;
     kernel_fn kernel = (kernel_fn)(intptr_t)s->kernel;
+    if (j->steps > 1) {
+        run_in_turn(j, begin, end, scratch);
+        return 0;
+    }
     while (begin < end) {
         int64_t member = s->members == 1 ? 0 : member_of(s, begin);
         if (member != v->member) show_member(v, s, j->call, member);
@@ -216,12 +240,16 @@ static int worth_sharing(const struct job *j, int64_t cost)
     return !cost || cost * j->chunks > (pool_sleeps(j->threads) ? ASLEEP_NS : AWAKE_NS);
 }
 
-static int64_t launch(struct step *s, const int64_t *call, int64_t threads, struct watch *w)
+static int64_t launch(struct step *s, int64_t steps, const int64_t *call, int64_t threads, struct watch *w)
 {
     struct job j;
-    j.step = s, j.call = call, j.chunks = s->words[s->members - 1], j.threads = threads, j.bad = 0;
+    j.step = s, j.steps = steps, j.call = call, j.chunks = s->words[s->members - 1], j.threads = threads, j.bad = 0;
     if (j.chunks <= 0) return GC_OK;
-    j.scratch = (size_t)(s->scratch + (s->buffers + s->args) * (int64_t)sizeof(int64_t));
+    j.scratch = bytes_of(s);
+    for (const struct step *next = s; steps > 1; steps--) {
+        next = after(next);
+        if (bytes_of(next) > j.scratch) j.scratch = bytes_of(next);
+    }
     void *memory = thread_scratch(j.scratch);
     if (!memory) return GC_NO_MEMORY;
     if (j.chunks == 1) {
@@ -279,15 +307,17 @@ static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, s
 /* Steps of an image. Returns GC_OK, why the run must end, or what tells of a bad index; then *failed is its step. */
 static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, struct watch *w, int64_t *failed)
 {
-    int64_t steps = *image++;
-    for (int64_t i = 0; i < steps; i++, image += *image) {
-        struct step *s = (struct step *)image;
+    int64_t steps = *image++, count;
+    struct step *s = (struct step *)image, *next;
+    for (int64_t i = 0; i < steps; i += count, s = next) {
         int64_t start = step_log.entries && failed == &failed_step ? nanoseconds(CLOCK_MONOTONIC) : 0;
-        int64_t result = s->kind == LAUNCH ? launch(s, call, threads, w)
-                         : s->kind == LOOP ? run_loop((struct loop *)image, call, threads, w)
-                                           : run_branch((struct branch *)image, call, threads, w);
+        next = after(s), count = 1;
+        for (; !start && i + count < steps && next->kind == LAUNCH && next->follows; next = after(next)) count++;
+        int64_t result = s->kind == LAUNCH ? launch(s, count, call, threads, w)
+                         : s->kind == LOOP ? run_loop((struct loop *)s, call, threads, w)
+                                           : run_branch((struct branch *)s, call, threads, w);
         if (start) note_time(s, start);
-        if (!result && i + 1 < steps && watch_says_stop(w)) result = w->stop;
+        if (!result && i + count < steps && watch_says_stop(w)) result = w->stop;
         if (result) {
             *failed = i;
             return result;

@@ -1,5 +1,5 @@
-/* Many callers, one pool: runs that are checked chunk by chunk, index faults, and forks. Built with a sanitizer by
- * test_native.py; prints what is wrong, then "done". Arguments: callers, rounds, and whether to fork. */
+/* Many callers, one pool: runs of two launches that are checked chunk by chunk, index faults, and forks. Built with a
+ * sanitizer by test_native.py; prints what is wrong, then "done". Arguments: callers, rounds, and whether to fork. */
 #include "native.c"
 #include <stdio.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static void check(const int64_t *y, int64_t chunks, int64_t bad, int64_t result)
 {
     if (result != (bad < 0 ? 0 : 1 + bad)) printf("result %ld, not for %ld\n", (long)result, (long)bad);
     for (int64_t c = 0; bad < 0 && c < chunks; c++)
-        if (y[c] != c + VALUE) printf("element %ld is %ld\n", (long)c, (long)y[c]);
+        if (y[c] != 2 * (c + VALUE)) printf("element %ld is %ld\n", (long)c, (long)y[c]);
 }
 
 static void check_child(int64_t *image, const int64_t *call, int64_t expected)
@@ -44,7 +44,9 @@ static void *caller(void *first)
     int64_t call[2] = {0, (int64_t)(intptr_t)y};
     for (int round = 0; round < rounds; round++) {
         int64_t chunks = 1 + round * 37 % MOST, bad = round % 10 == 9 ? chunks / 2 : -1;
-        int64_t image[] = {1, 13, 0, (int64_t)(intptr_t)kernel, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad};
+        const int64_t entry = (int64_t)(intptr_t)kernel, follows = bad < 0;    /* what follows must not stop */
+        int64_t image[] = {2, 14, 0, 0, entry, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad,
+                           14, 0, follows, entry, 512 + 512 * (round & 1), 0, 1, 1, 2, 0, chunks, 1, VALUE, -1};
         memset(y, 0, MOST * sizeof *y);
         check(y, chunks, bad, gc_run(image, (const char *)call, 1 + round % 4));
         if (first && forks && round % 50 == 0) check_child(image, call, bad < 0 ? 0 : 1 + bad);
