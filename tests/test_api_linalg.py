@@ -199,7 +199,7 @@ def test_narrow_and_integer_matrices():
     x = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
     check(gc.linalg.matrix_rank(gc.asarray(x)), 1)
     b = [1.0, 2.0, 3.0]
-    check(gc.linalg.lstsq(gc.asarray(x), gc.asarray(b)), np.linalg.lstsq(x, b, rcond=None)[0])
+    check(gc.linalg.lstsq(gc.asarray(x), gc.asarray(b))[0], np.linalg.lstsq(x, b, rcond=None)[0])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", *FLOATS])

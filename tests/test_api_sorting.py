@@ -153,6 +153,13 @@ def test_unique_and_nan():
     check(counts, [1, 2])
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_unique_of_complex_numbers_goes_by_both_parts(dtype):
+    x = np.array([3 + 1j, 1, 2j, 1, 3, np.nan, 1 + 1j, 3 + 1j, complex(0, np.nan), 1], dtype)
+    for found, part in zip(gc.unique(gc.asarray(x), True, True, True), np.unique(x, True, True, True), strict=True):
+        check(found, part)
+
+
 @pytest.mark.parametrize("count", [0, 1, 5, 40])
 def test_isin(count):
     x, test = sample((4, 7), "int32"), sample((count,), "int8", seed=1)
@@ -189,3 +196,25 @@ def test_histogram_edges():
     weights = [1.0, 2.0, 4.0, 8.0, 16.0]
     check(gc.histogram(gc.asarray(x), [1, 2, 5], weights=weights)[0], [3.0, 20.0])
     raises(ValueError, "[histogram] there must be at least one bin", gc.histogram, gc.asarray(x), 0)
+
+
+def test_a_bincount_of_known_length_is_recorded():
+    x, weights = np.array([3, 1, 1, 0]), np.array([0.5, 1.0, 2.0, 4.0])
+    found = gc.bincount(gc.asarray(x), length=6)
+    assert found.node.value is None
+    check(found, np.bincount(x, minlength=6))
+    check(gc.jit(lambda x, w: gc.bincount(x, w, length=6))(x, weights), np.bincount(x, weights, 6))
+    check(gc.bincount(gc.asarray(np.array([], np.int8)), length=2), [0, 0])
+    for bad in ([6], [-1]):
+        with pytest.raises(IndexError, match="out of range"):
+            gc.bincount(gc.asarray(bad), length=6).numpy()
+
+
+@pytest.mark.parametrize("f, fix", [
+    (gc.bincount, "give the length: gc.bincount"), (gc.unique, "call it outside"), (gc.nonzero, "call it outside"),
+    (gc.argwhere, "call it outside"), (lambda x: x[x > 0], "gc.where(mask, x, 0)"),
+])  # fmt: skip
+def test_a_size_that_data_decide_is_not_known_while_a_function_is_traced(f, fix):
+    with pytest.raises(gc.errors.TracerError, match="data decide the size of the result") as error:
+        gc.jit(f)(gc.asarray([1, 2]))
+    assert fix in str(error.value)

@@ -137,6 +137,41 @@ def test_add_at_duplicates():
     assert t.tolist() == [5.0, 0.0, 3.0]
 
 
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("name, function", [("max", np.maximum), ("min", np.minimum)])
+def test_extremes_at(key, name, function):
+    x, t = X.copy(), gc.asarray(X)
+    value = np.asarray(60 - counted(X[key].shape) % 7 * 9)
+    updated = getattr(t.at[key], name)(value)
+    agree(t, X)
+    function.at(x, key, value)
+    agree(updated, x)
+    getattr(gc, name + "imum").at(t, key, value)
+    agree(t, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int8, np.uint8, np.bool_])
+@pytest.mark.parametrize("row", [(), (20,)])
+def test_extremes_at_duplicates(dtype, row):
+    """NaN wins; 0.0 is larger than -0.0, in whichever order they come."""
+    rng = np.random.default_rng(1)
+    base, values = rng.integers(0, 3, (5, *row)).astype(dtype), rng.integers(0, 4, (40, *row)).astype(dtype)
+    index = rng.integers(0, 5, 40)
+    if np.issubdtype(dtype, np.floating):
+        base[1], values[index == 1], values[4] = -0.0, np.copysign(0, rng.normal(size=row)), np.nan
+    with np.errstate(invalid="ignore"):
+        for name, function in (("max", np.maximum), ("min", np.minimum)):
+            want = base.copy()
+            function.at(want, index, values)
+            found = getattr(gc.asarray(base).at[index], name)(values)
+            agree(found, want)
+            with gc.backend("reference"):
+                meant = getattr(gc.asarray(base).at[index], name)(values).numpy()
+            assert np.array_equal(np.signbit(found.numpy() * 1.0), np.signbit(meant * 1.0))
+    with pytest.raises(TypeError, match="complex64 is not supported"):
+        gc.zeros(3, dtype=gc.complex64).at[0].max(1)
+
+
 def test_set_by_computed_index_and_mask():
     t, x = gc.asarray(X), X.copy()
     t[gc.arange(2) + 1, :, gc.arange(2)] = 9

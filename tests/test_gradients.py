@@ -183,6 +183,8 @@ GATHERS = {
     "take_along_axis": (lambda x: gc.take_along_axis(x, gc.asarray([[0, 0, 1], [2, 2, 2]]), axis=1), normal(2, 3)),
     "at add": (lambda x, v: x.at[gc.asarray([0, 2, 2])].add(v), normal(3, 2), normal(3, 2, seed=1)),
     "at set": (lambda x, v: x.at[gc.asarray([0, 2, 2])].set(v), normal(3, 2), normal(3, 2, seed=1)),
+    "at max": (lambda x, v: x.at[gc.asarray([0, 2, 2])].max(v), normal(3, 2), normal(3, 2, seed=1)),
+    "at min": (lambda x, v: x.at[gc.asarray([0, 2, 2])].min(v), normal(3, 2), normal(3, 2, seed=1)),
     "region": (lambda x, v: x.at[1:, ::2].set(v), normal(3, 4), normal(2, 2, seed=1)),
 }
 PRODUCTS = {
@@ -253,3 +255,24 @@ def test_sigmoids_are_smooth_at_zero(name, first, second):
         x = gc.asarray([zero], dtype=gc.float64)
         assert slope(x).item() == first
         assert gc.grad(lambda x: slope(x).sum())(x).item() == second
+
+
+@pytest.mark.parametrize("name, at, slope", [
+    ("logaddexp with 0", 0.0, 0.5), ("logaddexp with itself", 3.0, 1.0), ("logaddexp with itself", -np.inf, 1.0),
+    ("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("elu", 0.0, 1.0), ("selu", 0.0, 1.7580993408473766),
+    ("bce_with_logits", 0.0, -0.5),
+])  # fmt: skip
+def test_slopes_where_two_pieces_meet(name, at, slope):
+    """Of smooth functions the slope, of others that which is usual: a tie of `maximum` would give a half of it."""
+    functions = {"logaddexp with 0": lambda x: gc.logaddexp(0.0, x),
+                 "logaddexp with itself": lambda x: gc.logaddexp(x, x),
+                 "bce_with_logits": lambda x: gc.nn.functional.bce_with_logits(x, gc.asarray(1.0))}
+    f = functions.get(name) or getattr(gc, name)
+    assert gc.grad(f)(gc.asarray(at)).item() == pytest.approx(slope, abs=1e-15)
+
+
+def test_equal_extremes_at_one_place_share_the_gradient():
+    index, weight = gc.asarray([0, 2, 0, 0, 1]), gc.asarray([1.0, 10.0, 100.0])
+    found = gc.grad(lambda b, v: (b.at[index].max(v) * weight).sum(), argnums=(0, 1))(
+        gc.zeros(3), gc.asarray([1.0, -3.0, 5.0, 5.0, 0.0]))
+    assert [x.tolist() for x in found] == [[0.0, 5.0, 100.0], [0.0, 0.0, 0.5, 0.5, 5.0]]

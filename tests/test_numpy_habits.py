@@ -272,3 +272,46 @@ def test_membership_and_rounding():
     t = gc.asarray([[1.25, 2.0], [3.5, -4.75]])
     assert 2.0 in t and 7.0 not in t
     assert round(t, 1).tolist() == [[1.2, 2.0], [3.5, -4.8]] and round(t).tolist() == [[1.0, 2.0], [4.0, -5.0]]
+
+
+X = np.arange(12.0).reshape(3, 4) % 5
+
+
+POSITIONS = {
+    "zeros": lambda np, x: np.zeros(3, "int8"), "full": lambda np, x: np.full((2, 2), 7, "float32"),
+    "ones_like": lambda np, x: np.ones_like(x, "int32"), "asarray": lambda np, x: np.asarray(x, "float32"),
+    "eye": lambda np, x: np.eye(3, 4, 1), "triu": lambda np, x: np.triu(x, 1), "tril": lambda np, x: np.tril(x, -1),
+    "stack": lambda np, x: np.stack([x, x], 1), "concat": lambda np, x: np.concat([x, x], 1),
+    "flip": lambda np, x: np.flip(x, 1), "repeat": lambda np, x: np.repeat(x, 2, 0),
+    "take": lambda np, x: np.take(x, np.asarray([2, 0]), 1), "diff": lambda np, x: np.diff(x, 2, 0),
+    "sum": lambda np, x: np.sum(x, 0, "float32"), "cumsum": lambda np, x: np.cumsum(x, 1, "float32"),
+    "average": lambda np, x: np.average(x, 1, np.arange(4)), "tensordot": lambda np, x: np.tensordot(x, x.T, 1),
+    "searchsorted": lambda np, x: np.searchsorted(np.arange(9), x[0], "right"),
+    "svd": lambda np, x: np.linalg.svd(x, False)[1], "rfft": lambda np, x: np.fft.rfft(x, 6, 0),
+    "fftshift": lambda np, x: np.fft.fftshift(x, 1), "logspace": lambda np, x: np.logspace(0, 2, 5, False),
+    "corrcoef": lambda np, x: np.corrcoef(x[0], x[1]), "cov": lambda np, x: np.cov(x[0], x[1]),
+    "cov of columns": lambda np, x: np.cov(x, None, False), "cov with ddof": lambda np, x: np.cov(x, ddof=0),
+}
+
+
+@pytest.mark.parametrize("call", POSITIONS.values(), ids=POSITIONS)
+def test_arguments_by_position(call):
+    check(call(gc, gc.asarray(X)), call(np, X))
+
+
+def test_data_types_are_equal_to_what_they_stand_for():
+    own = gc.ones(3, "float32").dtype
+    for other in (np.float32, "float32", np.dtype("f4")):
+        assert own == other and other == own
+    for other in (np.float64, "no dtype", list, None, 1):
+        assert own != other
+    assert own in (np.float64, np.float32) and gc.bfloat16 != np.uint16
+    assert np.zeros(2, own).dtype == np.float32 and np.dtype(gc.int8) == np.int8
+
+
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_lstsq_gives_what_numpys_does(columns):
+    a, b = np.random.default_rng(0).normal(size=(6, 3)), np.ones((6, *columns))
+    for found, want in zip(gc.linalg.lstsq(gc.asarray(a), gc.asarray(b)), np.linalg.lstsq(a, b), strict=True):
+        check(found, want, dtype=False)
+    check(gc.linalg.lstsq(gc.asarray(a), gc.asarray(b), 0.99).rank, 1)

@@ -12,7 +12,7 @@ from graphc.api import reductions as red
 from graphc.api.axes import a_number, an_int
 from graphc.api.creation import iota
 from graphc.api.elementwise import abs as abs_
-from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, maximum, minimum, tanh, where
+from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, tanh, where
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
 from graphc.api.record import as_tensor, cast, elementwise, normalize_axis
 from graphc.errors import DTypeError, ShapeError
@@ -30,18 +30,20 @@ def _carried(function):
 
 
 def relu(x, /):
-    """max(x, 0).
+    """max(x, 0), with the slope 0 at 0, as usual: `maximum` would share the gradient between x and 0 there.
 
     >>> import graphc as gc
     >>> gc.relu(gc.asarray([-1.0, 2.0])).tolist()
     [0.0, 2.0]
     """
-    return maximum(x, 0)
+    x = as_tensor(x, None, "relu")
+    return where(x <= 0, 0, x)      # so NaN stays NaN
 
 
 def relu6(x, /):
-    """min(max(x, 0), 6)."""
-    return clip(x, 0, 6)
+    """min(max(x, 0), 6), with the slope 0 at both ends."""
+    x = as_tensor(x, None, "relu6")
+    return where(x >= 6, 6, relu(x))
 
 
 def leaky_relu(x, /, negative_slope: float = 0.01):
@@ -125,7 +127,7 @@ def gelu(x, /, approximate: str = "none"):
 @_carried
 def elu(x, /, alpha: float = 1.0):
     """x where it is positive, alpha * (exp(x) - 1) elsewhere. Clevert, Unterthiner & Hochreiter (2016)."""
-    return where(x > 0, x, expm1(minimum(x, 0.0)) * a_number(alpha, "elu", "alpha"))
+    return where(x > 0, x, expm1(where(x > 0, 0.0, x)) * a_number(alpha, "elu", "alpha"))
 
 
 @_carried

@@ -21,9 +21,9 @@ def logaddexp(x1, x2, /):
     a, b = _float_operands(x1, x2, "logaddexp")
     result = promote(a.dtype, b.dtype)
     a, b = cast(a, result.accumulator), cast(b, result.accumulator)  # the terms cancel where the result is near 0
-    # Equal infinities have no difference: they take the other branch.
-    apart = add(maximum(a, b), log1p(exp(negative(abs(subtract(a, b))))))
-    return cast(where(equal(a, b), add(a, math.log(2)), apart), result)
+    # Equal numbers have no difference, nor have equal infinities: then each has half of the gradient, by the maximum.
+    apart = where(equal(a, b), 0.0, subtract(a, b))
+    return cast(add(maximum(a, b), log1p(exp(negative(abs(apart))))), result)
 
 
 def _as_real(x, name: str):

@@ -24,7 +24,7 @@ from graphc.tracing import Scalar
 # ---------------------------------------------------------------------------------------------------------- from data
 
 
-def asarray(obj, /, *, dtype=None, device: str | None = None, copy: bool | None = None):
+def asarray(obj, /, dtype=None, *, device: str | None = None, copy: bool | None = None):
     """A tensor of what `obj` holds: a number, nested sequences of numbers, a NumPy array, a Tensor, or anything with
     DLPack, `__array__` or the buffer protocol.
 
@@ -141,7 +141,7 @@ def copy(x, /):
 
 # -------------------------------------------------------------------------------------------------------------- filled
 
-def full(shape, fill_value, *, dtype=None, device: str | None = None):
+def full(shape, fill_value, dtype=None, *, device: str | None = None):
     """A tensor filled with one value, or with a tensor that broadcasts to the shape.
 
     dtype: that of the value by default; int64, the default float or complex for Python numbers.
@@ -166,7 +166,7 @@ def _default(dtype) -> DType:
     return default_float() if dtype is None else as_dtype(dtype)
 
 
-def zeros(shape, *, dtype=None, device: str | None = None):
+def zeros(shape, dtype=None, *, device: str | None = None):
     """A tensor of zeros, in the default float unless dtype is given.
 
     >>> gc.zeros((2,)).tolist()
@@ -175,7 +175,7 @@ def zeros(shape, *, dtype=None, device: str | None = None):
     return full(shape, 0, dtype=_default(dtype), device=device)
 
 
-def ones(shape, *, dtype=None, device: str | None = None):
+def ones(shape, dtype=None, *, device: str | None = None):
     """A tensor of ones, in the default float unless dtype is given.
 
     >>> gc.ones(2, dtype=gc.int8).tolist()
@@ -184,7 +184,7 @@ def ones(shape, *, dtype=None, device: str | None = None):
     return full(shape, 1, dtype=_default(dtype), device=device)
 
 
-def empty(shape, *, dtype=None, device: str | None = None):
+def empty(shape, dtype=None, *, device: str | None = None):
     """A tensor of the shape with unspecified values (they are zeros).
 
     >>> gc.empty((0, 3)).shape
@@ -193,7 +193,7 @@ def empty(shape, *, dtype=None, device: str | None = None):
     return zeros(shape, dtype=dtype, device=device)
 
 
-def full_like(x, /, fill_value, *, dtype=None, device: str | None = None, shape=None):
+def full_like(x, /, fill_value, dtype=None, *, device: str | None = None, shape=None):
     """`full` with the shape, dtype and device of x.
 
     >>> gc.full_like(gc.zeros(2), 3).tolist()
@@ -204,7 +204,7 @@ def full_like(x, /, fill_value, *, dtype=None, device: str | None = None, shape=
                 device=x.node.device if device is None else device)
 
 
-def zeros_like(x, /, *, dtype=None, device: str | None = None, shape=None):
+def zeros_like(x, /, dtype=None, *, device: str | None = None, shape=None):
     """Zeros with the shape and dtype of x.
 
     >>> gc.zeros_like(gc.arange(2)).tolist()
@@ -213,7 +213,7 @@ def zeros_like(x, /, *, dtype=None, device: str | None = None, shape=None):
     return full_like(x, 0, dtype=dtype, device=device, shape=shape)
 
 
-def ones_like(x, /, *, dtype=None, device: str | None = None, shape=None):
+def ones_like(x, /, dtype=None, *, device: str | None = None, shape=None):
     """Ones with the shape and dtype of x.
 
     >>> gc.ones_like(gc.arange(2)).tolist()
@@ -222,7 +222,7 @@ def ones_like(x, /, *, dtype=None, device: str | None = None, shape=None):
     return full_like(x, 1, dtype=dtype, device=device, shape=shape)
 
 
-def empty_like(x, /, *, dtype=None, device: str | None = None, shape=None):
+def empty_like(x, /, dtype=None, *, device: str | None = None, shape=None):
     """A tensor with the shape and dtype of x and unspecified values.
 
     >>> gc.empty_like(gc.arange(2)).shape
@@ -328,7 +328,7 @@ def _grid(n_rows: int, n_cols: int | None, k: int, device: str | None, name: str
     return iota(rows, 0, 2, device), iota(columns, 1, 2, device), k
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, device: str | None = None):
+def eye(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype=None, *, device: str | None = None):
     """Ones on the k-th diagonal (above the main one if positive), zeros elsewhere.
 
     >>> gc.eye(2).tolist()
@@ -341,7 +341,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype=None, de
 identity = eye
 
 
-def tri(n_rows: int, n_cols: int | None = None, k: int = 0, *, dtype=None, device: str | None = None):
+def tri(n_rows: int, n_cols: int | None = None, k: int = 0, dtype=None, *, device: str | None = None):
     """Ones on and below the k-th diagonal, zeros above.
 
     >>> gc.tri(2).tolist()
@@ -360,7 +360,7 @@ def _triangle(x, k: int, name: str, keep) -> Tensor:
                                                       else scalar(False, x.dtype, name)))
 
 
-def tril(x, /, *, k: int = 0):
+def tril(x, /, k: int = 0):
     """x with zeros above the k-th diagonal of its last two axes. Raises ShapeError below two axes.
 
     >>> gc.tril(gc.ones((2, 2))).tolist()
@@ -369,7 +369,7 @@ def tril(x, /, *, k: int = 0):
     return _triangle(x, k, "tril", less_equal)
 
 
-def triu(x, /, *, k: int = 0):
+def triu(x, /, k: int = 0):
     """x with zeros below the k-th diagonal of its last two axes. Raises ShapeError below two axes.
 
     >>> gc.triu(gc.ones((2, 2))).tolist()

@@ -45,7 +45,7 @@ def _one(name: str, x, n, axis, norm, *, real=False, full=None):
     return library(name, (n, axis, norm), x)[0]
 
 
-def fft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def fft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The transform along one axis, cut or filled with zeros to n points first.
 
     >>> import graphc as gc
@@ -55,7 +55,7 @@ def fft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
     return _one("fft", x, n, axis, norm)
 
 
-def ifft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def ifft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The inverse of fft.
 
     >>> import graphc as gc
@@ -65,7 +65,7 @@ def ifft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
     return _one("ifft", x, n, axis, norm)
 
 
-def rfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def rfft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The first n // 2 + 1 frequencies of real input; the others are their conjugates. Raises DTypeError for complex.
 
     >>> import graphc as gc
@@ -75,7 +75,7 @@ def rfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
     return _one("rfft", x, n, axis, norm, real=True)
 
 
-def irfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def irfft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The inverse of rfft: real output of n points (None: 2 * (size - 1)).
 
     >>> import graphc as gc
@@ -85,12 +85,12 @@ def irfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward")
     return _one("irfft", x, n, axis, norm, full=lambda m: 2 * (m - 1))
 
 
-def hfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def hfft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The real transform of a signal with Hermitian symmetry, of which the first half is given: n points."""
     return _one("hfft", x, n, axis, norm, full=lambda m: 2 * (m - 1))
 
 
-def ihfft(x, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"):
+def ihfft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
     """The inverse of hfft, of real input."""
     return _one("ihfft", x, n, axis, norm, real=True)
 
@@ -119,7 +119,7 @@ def _several(name: str, x, s, axes, norm, *, real=False, half=False):
     return library(name, (tuple(sizes), axes, norm), x)[0]
 
 
-def fftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
+def fftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
     """The transform along several axes (None: all, or the last len(s)), each cut or filled with zeros to its size in s.
 
     >>> import graphc as gc
@@ -129,12 +129,12 @@ def fftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
     return _several("fftn", x, s, axes, norm)
 
 
-def ifftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
+def ifftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
     """The inverse of fftn."""
     return _several("ifftn", x, s, axes, norm)
 
 
-def rfftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
+def rfftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
     """As fftn, of real input: the last axis has its first n // 2 + 1 frequencies.
 
     >>> import graphc as gc
@@ -144,27 +144,27 @@ def rfftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = 
     return _several("rfftn", x, s, axes, norm, real=True)
 
 
-def irfftn(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
+def irfftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
     """The inverse of rfftn: real output, by default with 2 * (size - 1) points along the last axis."""
     return _several("irfftn", x, s, axes, norm, half=True)
 
 
-def fft2(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
+def fft2(x, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
     """fftn over the last two axes."""
     return fftn(x, s=s, axes=axes, norm=norm)
 
 
-def ifft2(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
+def ifft2(x, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
     """ifftn over the last two axes."""
     return ifftn(x, s=s, axes=axes, norm=norm)
 
 
-def rfft2(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
+def rfft2(x, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
     """rfftn over the last two axes."""
     return rfftn(x, s=s, axes=axes, norm=norm)
 
 
-def irfft2(x, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
+def irfft2(x, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"):
     """irfftn over the last two axes."""
     return irfftn(x, s=s, axes=axes, norm=norm)
 
@@ -212,7 +212,7 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype=None, device=None):
     return found if device is None else record.to_device(found, device)
 
 
-def fftshift(x, /, *, axes: int | Sequence[int] | None = None):
+def fftshift(x, /, axes: int | Sequence[int] | None = None):
     """The frequency 0 moved to the middle of each axis.
 
     >>> import graphc as gc
@@ -224,7 +224,7 @@ def fftshift(x, /, *, axes: int | Sequence[int] | None = None):
     return roll(x, tuple(x.shape[a] // 2 for a in places), places) if places else record.anew(x)
 
 
-def ifftshift(x, /, *, axes: int | Sequence[int] | None = None):
+def ifftshift(x, /, axes: int | Sequence[int] | None = None):
     """The inverse of fftshift.
 
     >>> import graphc as gc

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.creation import iota
-from graphc.api.elementwise import add, multiply, negative, subtract, where
+from graphc.api.elementwise import add, maximum, minimum, multiply, negative, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, select
 from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
 from graphc.errors import DTypeError, ShapeError, user_site
@@ -87,7 +87,7 @@ def take_checked(x: Tensor, index: Tensor, axis: int) -> Tensor:
     return wrap(make(ops.TAKE, source.dtype, shape, (source, where_), (axis,), device=device, site=user_site(2)))
 
 
-def take(x, indices, /, *, axis: int | None = None):
+def take(x, indices, /, axis: int | None = None):
     """The elements of x at these positions along an axis, which is replaced by the axes of `indices`.
 
     axis=None: of x flattened. Negative indices count from the end. Raises IndexOutOfRange.
@@ -189,16 +189,19 @@ def _can_hold(dtype: dtypes.DType, value: float | complex) -> bool:
     return dtype.kind in "bc" or not isinstance(value, complex) and (dtype.kind == "f" or np.isfinite(value))
 
 
+_COMBINE = {"add": add, "maximum": maximum, "minimum": minimum}
+
+
 def written(x: Tensor, key, value, mode: str) -> Tensor:
-    """x with the value set at, or added to, the elements that the key selects; added in order where they repeat."""
+    """x with the elements that the key selects combined with the value, by the mode of SCATTER_ROWS."""
     chosen = select(key, x.node.shape, "setitem")
     value = _fitted(_value(x, value), chosen.result)
     if 0 in chosen.result:
         return x
     if chosen.arrays:
         value = _scattered(_region(x, chosen), chosen, value, mode)
-    elif mode == "add":
-        value = add(_region(x, chosen), value)
+    elif mode != "set":
+        value = _COMBINE[mode](_region(x, chosen), value)
     return _updated(x, chosen, value)
 
 
@@ -318,6 +321,22 @@ class At:
     def subtract(self, value) -> Tensor:
         return written(self.tensor, self.key, negative(_value(self.tensor, value)), "add")
 
+    def max(self, value) -> Tensor:
+        """The larger of the old element and all values that meet there; NaN if one of them is NaN.
+
+        >>> gc.full(2, -gc.inf).at[[0, 1, 0]].max([3.0, 5.0, 4.0]).tolist()
+        [4.0, 5.0]
+        """
+        return self._extreme(value, "maximum")
+
+    def min(self, value) -> Tensor:
+        """The smaller of the old element and all values that meet there."""
+        return self._extreme(value, "minimum")
+
+    def _extreme(self, value, mode: str) -> Tensor:
+        record.check_dtype(ops.MAXIMUM, self.tensor.dtype, mode)
+        return written(self.tensor, self.key, value, mode)
+
 
 def _writable(x, name: str) -> None:
     if not isinstance(x, Tensor):
@@ -335,3 +354,5 @@ def _ufunc_at(update):
 
 add.at = _ufunc_at(At.add)
 subtract.at = _ufunc_at(At.subtract)
+maximum.at = _ufunc_at(At.max)
+minimum.at = _ufunc_at(At.min)

@@ -59,6 +59,7 @@ class Selection(Struct, frozen=True):
         return (*kept[:self.place], *self.fetched, *kept[self.place:])
 
 
+_MASKED = "choose by gc.where(mask, x, 0), which has the size of x, or by an index computed outside"
 _BASIC = (int, slice, type(None), type(Ellipsis))
 
 
@@ -95,7 +96,7 @@ def _entry(item, name: str) -> list:
         return [int(item)]
     if isinstance(item, Tensor):
         if item.dtype is dtypes.bool:
-            return [item.numpy()]  # its count decides the shape of the result
+            return [record.deciding(item, name, _MASKED)]
         if item.dtype.kind in "iu":
             return [item]
         raise IndexOutOfRange(f"a {item.dtype} tensor can't be an index", op=name, fix="use integers or booleans")

@@ -82,7 +82,7 @@ def inner(a, b, /):
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, axes=((-1,), (-1,)))
 
 
-def tensordot(a, b, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2):
+def tensordot(a, b, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2):
     """Sums of products over pairs of axes: the last `axes` of a with the first of b, or the axes named for each.
 
     The result has the remaining axes of a, then those of b. Raises ShapeError if the sizes differ.
@@ -378,7 +378,7 @@ def solve(x1, x2, /):
     return _lapack("solve", (), x1, x2)[0]
 
 
-def qr(x, /, *, mode: str = "reduced") -> QR:
+def qr(x, /, mode: str = "reduced") -> QR:
     """Q with orthonormal columns and upper triangular R, with Q @ R == x. mode "complete": Q is square.
 
     >>> import graphc as gc
@@ -390,7 +390,7 @@ def qr(x, /, *, mode: str = "reduced") -> QR:
     return QR(*_lapack("qr", (mode == "complete",), _stack(x, "qr")))
 
 
-def svd(x, /, *, full_matrices: bool = True) -> SVD:
+def svd(x, /, full_matrices: bool = True) -> SVD:
     """The singular value decomposition U, S, Vh: x == U * S @ Vh (full_matrices=False), S falling.
 
     >>> import graphc as gc
@@ -411,7 +411,7 @@ def _triangle(which: str, name: str) -> str:
     return which
 
 
-def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
+def eigh(x, /, UPLO: str = "L") -> Eigh:  # noqa: N803
     """The eigenvalues, in rising order, and eigenvectors (columns) of Hermitian matrices; one triangle is read.
 
     >>> import graphc as gc
@@ -421,7 +421,7 @@ def eigh(x, /, *, UPLO: str = "L") -> Eigh:  # noqa: N803
     return Eigh(*_lapack("eigh", (_triangle(UPLO, "eigh"),), _stack(x, "eigh", square=True)))
 
 
-def eigvalsh(x, /, *, UPLO: str = "L"):  # noqa: N803
+def eigvalsh(x, /, UPLO: str = "L"):  # noqa: N803
     """The eigenvalues of Hermitian matrices in rising order."""
     return _lapack("eigvalsh", (_triangle(UPLO, "eigvalsh"),), _stack(x, "eigvalsh", square=True))[0]
 
@@ -503,11 +503,27 @@ def matrix_rank(x, /, *, rtol=None):
     return red.sum(s > _cutoff(x, s, rtol), -1, dtype=dt.int64)
 
 
-def lstsq(x1, x2, /, *, rtol=None):
-    """The y of least norm that minimises the norm of x1 @ y - x2, by the pseudo-inverse.
+class LeastSquares(NamedTuple):
+    x: object
+    residuals: object
+    rank: object
+    s: object
+
+
+def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
+    """The x of least norm that minimises the norm of x1 @ x - x2, and what belongs to it, in NumPy's order.
+
+    residuals: the squared norms of x1 @ x - x2, one for each column of x2 (also where NumPy leaves them out: where the
+    rank of x1 is less than its columns, or it has no more rows). rank, s: the rank and the singular values of x1.
+    rtol: singular values up to rtol times the largest count as 0, as in pinv; rcond is NumPy's name for it.
 
     >>> import graphc as gc
-    >>> round(gc.linalg.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0])).item(), 9)
-    2.0
+    >>> x, residuals, rank, s = gc.linalg.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0]))
+    >>> round(x.item(), 9), round(residuals.item(), 9), rank.item()
+    (2.0, 2.0, 1)
     """
-    return matmul(pinv(x1, rtol=rtol), x2)
+    x1, x2, rtol = _wide_matrices(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
+    x = matmul(pinv(x1, rtol=rtol), x2)
+    off = abs_(x2 - matmul(x1, x))
+    axis = -1 if x2.ndim == 1 else -2
+    return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), matrix_rank(x1, rtol=rtol), svdvals(x1))

@@ -227,7 +227,7 @@ def _each(arrays, name: str) -> list:
     return [as_tensor(x) for x in arrays]
 
 
-def concat(arrays, /, *, axis: int | None = 0):
+def concat(arrays, /, axis: int | None = 0):
     """The arrays one after the other along an existing axis (None: flattened first). Their dtypes are promoted.
 
     Raises ShapeError (a ValueError) if there is no array, or if they differ in another axis.
@@ -264,17 +264,10 @@ def _concat(tensors: list, axis: int):
     return wrap(make(ops.CONCAT, nodes[0].dtype, shape, nodes, (axis,), device=device, site=user_site(2)))
 
 
-def concatenate(arrays, /, axis: int | None = 0):
-    """NumPy's name for concat.
-
-    >>> import graphc as gc
-    >>> gc.concatenate([gc.zeros(2), gc.ones(1)]).tolist()
-    [0.0, 0.0, 1.0]
-    """
-    return concat(arrays, axis=axis)
+concatenate = concat        # NumPy's name
 
 
-def stack(arrays, /, *, axis: int = 0):
+def stack(arrays, /, axis: int = 0):
     """Arrays of one shape side by side along a new axis. Raises ShapeError if the shapes differ.
 
     >>> import graphc as gc
@@ -351,7 +344,7 @@ def split(x, /, indices_or_sections, axis: int = 0) -> list:
     return array_split(x, indices_or_sections, axis)
 
 
-def unstack(x, /, *, axis: int = 0) -> tuple:
+def unstack(x, /, axis: int = 0) -> tuple:
     """The slices along an axis, which they lose.
 
     >>> import graphc as gc
@@ -366,7 +359,7 @@ def unstack(x, /, *, axis: int = 0) -> tuple:
 
 # ------------------------------------------------------------------------------------------------ reordering, repeating
 
-def flip(x, /, *, axis: int | Sequence[int] | None = None):
+def flip(x, /, axis: int | Sequence[int] | None = None):
     """The elements in reverse order along the axes given, or along all.
 
     >>> import graphc as gc
@@ -413,7 +406,7 @@ def _roll(x, shift: int, axis: int):
     return _concat([slice_axis(x, axis, cut, n - cut), slice_axis(x, axis, 0, cut)], axis)
 
 
-def repeat(x, repeats, /, *, axis: int | None = None):
+def repeat(x, repeats, /, axis: int | None = None):
     """Each element `repeats` times in a row along an axis (None: of the flattened array).
 
     repeats: an int, or one count for each element of the axis. The size of the result depends on the counts, so counts

@@ -268,6 +268,14 @@ def _plan_binary(op: Op, a: DType, b: DType, name: str) -> tuple[DType, DType]:
     return plan
 
 
+def deciding(x: Tensor, name: str, fix: str) -> np.ndarray:
+    """The values of x, which decide the size of a result. Where they are not known, the error says what to do."""
+    try:
+        return x.numpy()
+    except TracerError as error:
+        raise TracerError(f"data decide the size of the result: {error.message}", op=name, fix=fix) from None
+
+
 def check_dtype(op: Op, dtype: DType, name: str) -> None:
     if dtype.kind not in op.dtypes:
         kinds = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "real floating", "c": "complex"}

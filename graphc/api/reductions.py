@@ -32,7 +32,7 @@ from graphc.ir.node import const, make
 # ---------------------------------------------------------------------------------------------------- sums and extrema
 
 
-def sum(x, /, axis=None, *, dtype=None, keepdims: bool = False):  # noqa: A001
+def sum(x, /, axis=None, dtype=None, *, keepdims: bool = False):  # noqa: A001
     """The sum along axes. Integers narrower than 64 bits are added in int64 or uint64, as in NumPy; 0 for no elements.
 
     dtype: cast to it before adding.
@@ -44,7 +44,7 @@ def sum(x, /, axis=None, *, dtype=None, keepdims: bool = False):  # noqa: A001
     return reduce(ops.SUM, x, axis, keepdims, dtype, "sum")
 
 
-def prod(x, /, axis=None, *, dtype=None, keepdims: bool = False):
+def prod(x, /, axis=None, dtype=None, *, keepdims: bool = False):
     """The product along axes, in the dtypes of `sum`; 1 for no elements.
 
     >>> import graphc as gc
@@ -151,7 +151,7 @@ def _floating(x, name: str):
     return cast(x, dt.default_float()) if x.dtype.kind in "biu" else x
 
 
-def mean(x, /, axis=None, *, dtype=None, keepdims: bool = False):
+def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False):
     """The arithmetic mean along axes; integers give the default float; NaN for no elements.
 
     float16 and bfloat16 are averaged in float32 and rounded once, so that the sum can't overflow.
@@ -200,7 +200,7 @@ def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     return sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
 
 
-def average(x, /, axis=None, *, weights=None, keepdims: bool = False):
+def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
     """The weighted mean. Weights have the shape of x, or of the one axis that is averaged.
 
     >>> import graphc as gc
@@ -328,17 +328,17 @@ def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initia
     return _scan(ops.CUMPROD, x, axis, dtype, include_initial, "cumulative_prod")
 
 
-def cumsum(x, /, axis: int | None = None, *, dtype=None):
+def cumsum(x, /, axis: int | None = None, dtype=None):
     """NumPy's name for cumulative_sum; axis None flattens."""
     return _scan(ops.CUMSUM, ravel(x) if axis is None else x, axis or 0, dtype, False, "cumsum")
 
 
-def cumprod(x, /, axis: int | None = None, *, dtype=None):
+def cumprod(x, /, axis: int | None = None, dtype=None):
     """NumPy's name for cumulative_prod; axis None flattens."""
     return _scan(ops.CUMPROD, ravel(x) if axis is None else x, axis or 0, dtype, False, "cumprod")
 
 
-def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):
+def diff(x, /, n: int = 1, axis: int = -1, prepend=None, append=None):
     """Each element minus the one before it along an axis, `n` times over; bool gives "differs".
 
     prepend, append: values joined to the axis beforehand.
@@ -531,11 +531,13 @@ def percentile(x, q, /, axis=None, *, keepdims: bool = False):
     return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
 
 
-def cov(x, /, *, correction: float = 1.0):
+def cov(x, y=None, /, rowvar: bool = True, bias: bool = False, ddof: float | None = None, *,
+        correction: float | None = None):
     """The covariance matrix of variables in rows, observations in columns; of one variable its variance, a 0-d
     tensor.
 
-    NaN where there are not more observations than `correction`.
+    y: more variables. rowvar=False: variables are in columns. The sums are divided by the number of observations less
+    `correction` (ddof is NumPy's name for it), by default 1, or 0 with bias; NaN where that is not positive.
 
     >>> import graphc as gc
     >>> gc.cov(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
@@ -543,12 +545,19 @@ def cov(x, /, *, correction: float = 1.0):
     """
     from graphc.api.linalg import matmul
 
-    x = _floating(x, "cov")
-    if x.ndim > 2:
-        raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
-    x = atleast_2d(x)
+    x = _in_rows(x, rowvar)
+    if y is not None:
+        x = concat([x, _in_rows(y, rowvar)])
     shape = () if x.shape[0] == 1 else (x.shape[0],) * 2
     centred = x - mean(x, 1, keepdims=True)
     other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
-    freedom = float(x.shape[1] - correction)
+    given = correction if ddof is None else ddof
+    freedom = float(x.shape[1] - (1 - bias if given is None else given))
     return reshape(matmul(centred, matrix_transpose(other)) / (freedom if freedom > 0 else 0.0), shape)
+
+
+def _in_rows(x, rowvar: bool):
+    x = _floating(x, "cov")
+    if x.ndim > 2:
+        raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
+    return atleast_2d(x) if rowvar or x.ndim < 2 else matrix_transpose(x)

@@ -40,7 +40,7 @@ def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: f
     return where(equal(x, -math.inf), float(limits.min) if neginf is None else neginf, x)
 
 
-def logspace(start, stop, /, num: int = 50, *, endpoint: bool = True, base: float = 10.0, dtype=None):
+def logspace(start, stop, /, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype=None):
     """num powers of `base`, whose exponents go in equal steps from start to stop.
 
     >>> import graphc as gc
@@ -51,7 +51,7 @@ def logspace(start, stop, /, num: int = 50, *, endpoint: bool = True, base: floa
     return _as_asked(powers, dtype)
 
 
-def geomspace(start: float, stop: float, /, num: int = 50, *, endpoint: bool = True, dtype=None):
+def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True, dtype=None):
     """num numbers with one ratio between neighbours, from start to stop: real numbers of one sign.
 
     >>> import graphc as gc
@@ -189,14 +189,16 @@ def correlate(a, v, /, mode: str = "valid"):
     return convolve(a, flip(v), mode)
 
 
-def corrcoef(x, /):
+def corrcoef(x, y=None, /, rowvar: bool = True):
     """Pearson's correlation coefficients of variables in rows, observations in columns; of one variable a 0-d tensor.
+
+    y: more variables. rowvar=False: variables are in columns.
 
     >>> import graphc as gc
     >>> gc.corrcoef(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    found = cov(x)
+    found = cov(x, y, rowvar)
     if found.ndim == 0:
         return found / found
     deviations = sqrt(abs(diagonal(found)))

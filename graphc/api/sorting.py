@@ -15,13 +15,14 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import clip, where
 from graphc.api.indexing import scatter_rows, take, take_along_axis
 from graphc.api.library import library
-from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis
-from graphc.api.record import as_tensor, cast, expand_to, from_numpy, normalize_axis, wrap
+from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis, stack
+from graphc.api.record import (
+    as_tensor, cast, deciding, elementwise, expand_to, from_numpy, normalize_axis, wrap,
+)
 from graphc.api.reductions import any as any_of
 from graphc.api.reductions import max as max_of
 from graphc.api.reductions import min as min_of
 from graphc.api.reductions import sum as sum_of
-from graphc.api.session import realize
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -88,7 +89,7 @@ def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     return TopK(take_along_axis(x, indices, axis=axis), indices)
 
 
-def searchsorted(x1, x2, /, *, side: str = "left", sorter=None):
+def searchsorted(x1, x2, /, side: str = "left", sorter=None):
     """Where each element of x2 would have to be put into the sorted vector x1 to keep it sorted, as int64.
 
     side: before ("left") or after ("right") equal elements. sorter: indices that sort x1.
@@ -113,6 +114,9 @@ def searchsorted(x1, x2, /, *, side: str = "left", sorter=None):
 # ----------------------------------------------------------------------------------------------- sizes that data decide
 
 
+_OUTSIDE = "call it outside, and pass what it gives; or choose by gc.where"
+
+
 def _here(array: np.ndarray, x):
     """A NumPy result as a tensor on the device of x."""
     array = np.ascontiguousarray(array).reshape(array.shape)
@@ -131,7 +135,7 @@ def nonzero(x, /) -> tuple:
     x = as_tensor(x)
     if x.ndim == 0:
         raise ShapeError("an array of 0 dimensions has no indices", op="nonzero", fix="atleast_1d(x)")
-    return tuple(_here(i.astype(np.int64), x) for i in np.nonzero(x.numpy()))
+    return tuple(_here(i.astype(np.int64), x) for i in np.nonzero(deciding(x, "nonzero", _OUTSIDE)))
 
 
 def flatnonzero(x, /):
@@ -147,7 +151,7 @@ def argwhere(x, /):
     [[0, 1], [1, 0]]
     """
     x = as_tensor(x)
-    return _here(np.argwhere(x.numpy()).astype(np.int64), x)
+    return _here(np.argwhere(deciding(x, "argwhere", _OUTSIDE)).astype(np.int64), x)
 
 
 class UniqueAll(NamedTuple):
@@ -181,8 +185,11 @@ def unique_all(x, /) -> UniqueAll:
 
 def _unique(x, asked: tuple[str, ...], equal_nan: bool) -> list:
     """The different elements, and what is asked for."""
-    array = x.numpy().reshape(-1)
-    if "indices" in asked or "inverse" in asked or x.dtype.kind == "c":     # "sort" is for numbers that have an order
+    array = deciding(x, "unique", _OUTSIDE).reshape(-1)
+    if x.dtype.kind == "c":     # by real part, then by imaginary part; the routines know real numbers
+        order = np.argsort(array, kind="stable")
+        ordered = array[order]
+    elif "indices" in asked or "inverse" in asked:
         order, = run_routine("argsort", (0, False, True), (array,))
         ordered = array[order]
     else:
@@ -268,14 +275,18 @@ def _count_rows(n: int, index, values):
     return scatter_rows(expand_to(wrap(const(0, values.dtype)), (n,), "bincount"), index, values, "add")
 
 
-def bincount(x, /, weights=None, minlength: int = 0):
+def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = None):
     """How often each of 0, 1, 2, ... occurs in a vector of integers, or the sum of its weights.
 
     Realizes the largest element, which decides the size. Raises ShapeError (a ValueError) for a negative element.
+    length: the size, where it is known; then nothing is realized, so that it can be recorded inside jit too, and an
+    element outside raises IndexError when the result is realized.
 
     >>> import graphc as gc
     >>> gc.bincount(gc.asarray([0, 2, 2])).tolist()
     [1, 0, 2]
+    >>> gc.jit(lambda x: gc.bincount(x, length=4))(gc.asarray([0, 2, 2])).tolist()
+    [1, 0, 2, 0]
     """
     x = as_tensor(x)
     if x.ndim != 1 or x.dtype.kind not in "biu":
@@ -284,18 +295,29 @@ def bincount(x, /, weights=None, minlength: int = 0):
     if minlength < 0:
         raise ShapeError(f"minlength must not be negative: {minlength}", op="bincount")
     x = cast(x, dt.int64)
-    least, most = (min_of(x), max_of(x)) if x.size else (0, -1)
-    if x.size:
-        realize(least, most)    # in one kernel
-    if int(least) < 0:
-        raise ShapeError(f"there is a negative element: {int(least)}", op="bincount")
-    size = max(int(most) + 1, minlength)
+    if length is not None:
+        size = an_int(length, "bincount", "length")
+        x = where(x < 0, size, x)       # none counts from the end
+        x = elementwise(ops.CHECK_INDEX, "bincount", x, attrs=(size,))
+    else:
+        size = max(_largest(x) + 1, minlength)
     if weights is None:
         return _count_rows(size, x, expand_to(wrap(const(1, dt.int64)), x.shape, "bincount"))
     weights = cast(as_tensor(weights), dt.float64)
     if weights.shape != x.shape:
         raise ShapeError(f"weights of shape {weights.shape} do not fit shape {x.shape}", op="bincount")
     return _count_rows(size, x, weights)
+
+
+def _largest(x) -> int:
+    """The largest element of a vector of integers none of which may be negative; -1 if there is none."""
+    if not x.size:
+        return -1
+    least, most = min_of(x), max_of(x)
+    least, most = deciding(stack([least, most]), "bincount", "give the length: gc.bincount(x, length=n)").tolist()
+    if least < 0:
+        raise ShapeError(f"there is a negative element: {least}", op="bincount")
+    return most
 
 
 def histogram(x, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002

@@ -307,9 +307,17 @@ def take_along(gc, g, y, x, index):
 
 
 def scatter_rows(gc, g, y, base, index, values):
-    """Of several values set to one row the last stays, and gets the gradient."""
-    if y.node.attrs[0] == "add":
+    """Of several values set to one row the last stays, and gets the gradient; equal extremes share it."""
+    mode, = y.node.attrs
+    if mode == "add":
         return g, None, gc.take(g, index, axis=0)
+    if mode != "set":
+        if g.dtype.kind != "f":
+            return None, None, None
+        is_base, is_value = base == y, values == gc.take(y, index, axis=0)
+        shares = is_base.astype(g.dtype).at[index].add(is_value.astype(g.dtype))
+        g = g / gc.where(shares == 0, 1, shares)        # NaN equals nothing
+        return gc.where(is_base, g, 0), None, gc.where(is_value, gc.take(g, index, axis=0), 0)
     number = gc.arange(index.shape[0])
     last = gc.zeros(base.shape[:1], dtype=number.dtype).at[index].set(number)
     stays = (gc.take(last, index, axis=0) == number).reshape(-1, *(1,) * (values.ndim - 1))

@@ -11,7 +11,8 @@ from graphc.errors import DTypeError
 
 
 class DType:
-    """One data type. There is exactly one object for each, so `is` and `==` are the same."""
+    """One data type. There is exactly one object for each, so between them `is` and `==` are the same; names, NumPy's
+    dtypes and Python's types are equal to what they stand for, so that `x.dtype == np.float32` means what it says."""
 
     __slots__ = ("name", "numpy", "itemsize", "kind", "bits")
 
@@ -30,6 +31,21 @@ class DType:
         import ml_dtypes
         self.numpy = np.dtype(ml_dtypes.bfloat16)
         _BY_NUMPY[self.numpy] = self
+        return self.numpy
+
+    def __eq__(self, other) -> builtins.bool:
+        if other.__class__ is DType or not isinstance(other, str | type | np.dtype):
+            return self is other
+        try:
+            return as_dtype(other) is self
+        except DTypeError:
+            return False
+
+    __hash__ = object.__hash__
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's dtype, where NumPy looks for it: np.zeros(3, x.dtype)."""
         return self.numpy
 
     def __repr__(self) -> str:

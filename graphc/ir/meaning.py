@@ -232,13 +232,19 @@ def update(attrs, dtype, shape, base, value):
 
 
 def scatter(attrs, dtype, shape, base, index, values):
-    out = base.copy()
+    out, mode = base.copy(), attrs[0]
     with np.errstate(all="ignore"):
-        if attrs[0] == "add":
-            np.add.at(out, index, values)
-        else:
+        if mode == "set":
             out[index] = values
-    return out
+        else:
+            {"add": np.add, "maximum": np.maximum, "minimum": np.minimum}[mode].at(out, index, values)
+    if mode == "add" or dtype.kind != "f":
+        return out
+    largest = mode == "maximum"     # of zeros 0.0 is, and -0.0 the least, in any order
+    zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
+    wins = (base == 0) & (np.signbit(base) != largest)
+    np.logical_or.at(wins, index, (values == 0) & (np.signbit(values) != largest))
+    return np.where(out == 0, np.where(wins, zero, -zero), out)
 
 
 # --------------------------------------------------------------------------------------------- several results

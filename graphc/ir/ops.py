@@ -285,8 +285,8 @@ TAKE_ALONG = _row("take_along", 2, GATHER, _same, lambda attrs, dtype, shape, x,
                   grad=d.take_along)
 # (base, value), attrs (starts, steps): base with that region replaced; value has the region's shape
 UPDATE = _row("update", 2, SCATTER, _same, meaning.update, grad=d.update)
-# (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins) or "add" (in source order), on
-# axis 0
+# (base (n, ...), index (k,), values (k, ...)), attrs (mode,): "set" (the last wins), "add" (in source order), "maximum"
+# or "minimum", on axis 0
 SCATTER_ROWS = _row("scatter", 3, SCATTER, _same, meaning.scatter, grad=d.scatter_rows)
 
 # ---- several results

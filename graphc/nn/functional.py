@@ -142,7 +142,7 @@ def bce(probability, target, reduction: str = "mean"):
 
 def bce_with_logits(logits, target, reduction: str = "mean"):
     """Binary cross entropy of sigmoid(logits), without overflow or loss of small probabilities."""
-    return _reduced(gc.relu(logits) - logits * target + gc.log1p(gc.exp(-gc.abs(logits))), reduction, "bce_with_logits")
+    return _reduced(gc.softplus(logits) - logits * target, reduction, "bce_with_logits")
 
 
 def nll(log_probabilities, target, reduction: str = "mean"):

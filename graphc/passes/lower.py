@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_value, indices_of
 from graphc.ir.node import Node, make
-from graphc.ir.ops import ADD, ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, WEIGHTED
+from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
@@ -409,9 +409,9 @@ class _Lowering:
         target = ix.flatten((at, *rest), node.shape)
         value = self.reader.read(values, (j, *rest))
         number = self.written.setdefault(node, 0)
-        if node.attrs[0] == "add":
+        if node.attrs[0] != "set":
             old = make(LOAD, node.dtype, (), (), (-1 - number, target))
-            value = make(ADD, node.dtype, (), (old, value))
+            value = make(TABLE[node.attrs[0]], node.dtype, (), (old, value))
         self._stage(0, axes, True).body.append(Store(-1 - number, target, value))
 
     # ------------------------------------------------------------------------------------------------ assembly

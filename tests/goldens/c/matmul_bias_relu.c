@@ -285,20 +285,8 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
             }
 }
 #endif
-static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
-static inline uint32_t gc_bitcast_uint32_t_float(float word)
-{
-    uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
-}
-/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
-static inline float gc_max_float(float a, float b)
-{
-    const float x = a > b ? a : b, y = b > a ? b : a;
-    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
-    return __builtin_isunordered(a, b) ? a + b : z;
-}
 
-int64_t contract_dot_maximum_6aa4cfe0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_dd14a54f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -363,7 +351,8 @@ int64_t contract_dot_maximum_6aa4cfe0(void *const *buf, const int64_t *arg, int6
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep
                                     for (int64_t n = n_from; n < n_to; n++) {
-                                        y0[m * a17 + n] = gc_max_float((dot0[(m - m_from) * stride + n - n_from] + x2[n]), 0.0f);
+                                        const float t0 = dot0[(m - m_from) * stride + n - n_from] + x2[n];
+                                        y0[m * a17 + n] = (t0 <= 0.0f) ? 0.0f : t0;
 
                                     }
 

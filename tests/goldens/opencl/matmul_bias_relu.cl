@@ -10,19 +10,8 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
-GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
-GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
-{
-    union { float from; uint32_t to; } u; u.from = from; return u.to;
-}
-GC_INLINE float gc_max_float(float a, float b)
-{
-    const float x = a > b ? a : b, y = b > a ? b : a;
-    const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
-    return a != a || b != b ? a + b : z;
-}
 
-GC_KERNEL void contract_dot_maximum_8c837d52(
+GC_KERNEL void contract_dot_where_a04bd06c(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -246,7 +235,8 @@ GC_KERNEL void contract_dot_maximum_8c837d52(
                 const float dot0 = tile_a[e];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
-                y0[m * a9 + n] = gc_max_float((dot0 + x2[n]), 0.0f);
+                const float t0 = dot0 + x2[n];
+                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();
