@@ -14,7 +14,7 @@ while both are alive are found too.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct, field
@@ -29,7 +29,7 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Span, Store, Template
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
-from graphc.ir.program import Branch, Copy, Launch, Library
+from graphc.ir.program import Branch, Copy, Launch, Library, Member
 
 GARBAGE = 0xA5              # every byte of fresh memory
 NOBODY, BEFORE = -1, -2     # who wrote an element: no one; whoever ran before this kernel
@@ -74,7 +74,16 @@ class _Frame(Struct, eq=False):
 def run_kernel(kernel: Kernel, buffers: Sequence[Memory], params: dict[int, object], order: str = "forward") -> None:
     """Execute a kernel. `params`: the program's scalars by number. `order` of the parallel iterations: forward,
     reverse, or a seed."""
-    _Interpreter(kernel, buffers, params).run(order)
+    _Interpreter(kernel, buffers, params).run_all(order)
+
+
+def _run_in_turn(kernels: Sequence[_Interpreter], order: str) -> None:
+    """Launches that follow one another: chunks in any order, each of them through all launches."""
+    for chunk in _ordered(list(range(kernels[0].kernel.chunks)), order):
+        for one in kernels:
+            one.run(_ordered(list(one.items(chunk)), order))
+    for one in kernels:
+        one.check_written()
 
 
 class _Interpreter:
@@ -86,11 +95,18 @@ class _Interpreter:
         self.iteration = 0
         self.statement: object = None
 
-    def run(self, order: str) -> None:
+    def run_all(self, order: str) -> None:
+        self.run(_ordered([item for chunk in range(self.kernel.chunks) for item in self.items(chunk)], order))
+        self.check_written()
+
+    def run(self, items: Sequence[tuple[int, int]]) -> None:
+        """Iterations or segments of the parallel nest: what `items` gave."""
         with np.errstate(all="ignore"):
             self._prologue()
-            for at, width in _ordered(list(self._items()), order):
+            for at, width in items:
                 self._one(at, width)
+
+    def check_written(self) -> None:
         for number, (buffer, memory) in enumerate(zip(self.kernel.buffers, self.buffers, strict=True)):
             missing = np.flatnonzero(memory.writer == NOBODY) if buffer.written else ()
             if len(missing):
@@ -103,19 +119,18 @@ class _Interpreter:
         self.body(self.kernel.prologue)
         self.scalars, self.tile = self.frame.values, tile
 
-    def _items(self) -> Iterator[tuple[int, int]]:
-        """(position, width) of each iteration or segment, chunk by chunk, as the launcher cuts them."""
+    def items(self, chunk: int) -> Iterator[tuple[int, int]]:
+        """(position, width) of each iteration or segment of a chunk, as the launcher cuts them."""
         kernel = self.kernel
         if not kernel.parallel:
             yield 0, 1
             return
         extent = kernel.parallel[-1].extent
-        for chunk in range(kernel.chunks):
-            at, stop = chunk * kernel.chunk, min((chunk + 1) * kernel.chunk, kernel.iterations)
-            while at < stop:
-                width = min(stop - at, extent - at % extent, kernel.width or stop) if kernel.tiled else 1
-                yield at, width
-                at += width
+        at, stop = chunk * kernel.chunk, min((chunk + 1) * kernel.chunk, kernel.iterations)
+        while at < stop:
+            width = min(stop - at, extent - at % extent, kernel.width or stop) if kernel.tiled else 1
+            yield at, width
+            at += width
 
     def _one(self, at: int, width: int) -> None:
         self.frame = frame = _Frame(values=dict(self.scalars))
@@ -411,12 +426,17 @@ def run_program(built: Built, inputs: Sequence[np.ndarray], words: Sequence[int]
     """The program's outputs, one-dimensional. `words`: its parameters as 64-bit words."""
     program = built.program
     memories = _Slots(program, inputs)
-    for step, made_from in zip(program.steps, built.steps, strict=True):
-        if isinstance(step, Launch):
+
+    def interpreter(member: Member, kernel: Kernel) -> _Interpreter:
+        params = {number: _scalar(words[number], dtype) for number, dtype in kernel.params}
+        return _Interpreter(kernel, memories.of(member.slots, kernel), params)
+    for (step, made_from), *followers in _jobs(zip(program.steps, built.steps, strict=True)):
+        if followers:
+            _run_in_turn([interpreter(s.members[0], b.members[0].kernel) for s, b in ((step, made_from), *followers)],
+                         order)
+        elif isinstance(step, Launch):
             for member, lowered in _ordered(list(zip(step.members, made_from.members, strict=True)), order):
-                kernel = lowered.kernel
-                params = {number: _scalar(words[number], dtype) for number, dtype in kernel.params}
-                run_kernel(kernel, memories.of(member.slots, kernel), params, order)
+                interpreter(member, lowered.kernel).run_all(order)
         elif isinstance(step, Copy):
             memories.copy(step)
         elif isinstance(step, Library):
@@ -426,6 +446,17 @@ def run_program(built: Built, inputs: Sequence[np.ndarray], words: Sequence[int]
             own = [words[number] for number in step.params]
             (_run_loop if isinstance(step, program_steps.Loop) else _run_branch)(step, inside, memories, own, order)
     return [memories.output(slot) for slot in program.outputs]
+
+
+def _jobs(steps: Iterable[tuple]) -> list[list[tuple]]:
+    """Steps with those that follow them."""
+    found: list[list[tuple]] = []
+    for step in steps:
+        if isinstance(step[0], Launch) and step[0].follows:
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return found
 
 
 def _run_loop(step: program_steps.Loop, inside: Sequence[Built], memories: _Slots, words: list[int], order: str

@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import graphc as gc
+from graphc import canonical
+from graphc.build import build
 from graphc.config import settings
+from graphc.kernel_interpreter import run_program
 
 rng = np.random.default_rng(7)
 
@@ -82,3 +86,26 @@ def test_what_may_stop_at_a_bad_index_waits():
     hold(lambda: found(63), [False, False])
     with pytest.raises(IndexError):
         gc.realize(*found(64))
+
+
+def interpreted(y: gc.Tensor, follow: bool, order: str) -> np.ndarray:
+    """The result by the interpreter, which takes each chunk through all launches that follow before the next chunk."""
+    graph = canonical.canonicalize([y.node])
+    built = build(graph, "c")
+    first, *steps = built.program.steps
+    assert [step.follows for step in steps] == [follow] * len(steps)
+    built.program = replace(built.program, steps=(first, *(replace(step, follows=True) for step in steps)))
+    inputs = [n.value.view(n.dtype.numpy, n.shape) for n in graph.leaves]
+    (found,) = run_program(built, inputs, graph.params, order)
+    return found.view(np.float32).reshape(y.shape)
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "7"])
+def test_chunks_may_come_in_any_order(order):
+    x, weights = leaf(50, 8), [leaf(8, 8) for _ in range(3)]
+    y = x
+    for w in weights:
+        y = gc.maximum(y @ w, 0) + y
+    np.testing.assert_allclose(interpreted(y, True, order), y.numpy(), rtol=1e-5)
+    y = gc.flip(gc.tanh(x @ weights[0]), axis=0) @ weights[1]
+    assert not np.allclose(interpreted(y, False, order), y.numpy(), rtol=1e-5)      # which would be seen
