@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.conditions import Edge, agreement, comparisons, edge, sides, usual, with_answers
+from graphc.ir.conditions import Edge, agreement, comparisons, edge, is_comparison, sides, usual, with_answers
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs, has_masked_load
 from graphc.ir.node import Node, make, rebuild
@@ -105,7 +105,9 @@ def near(body: tuple, axis: Axis, lets: dict[str, Node]) -> tuple[list[Near], tu
 
 def _parts(expr: Node) -> list[Node]:
     """The comparisons that must all hold for a condition."""
-    return [x for s in expr.srcs for x in _parts(s)] if expr.op is AND else comparisons([expr])[:expr.op in (LT, LE)]
+    if expr.op is AND:
+        return [x for s in expr.srcs for x in _parts(s)]
+    return [expr] if is_comparison(expr) else []
 
 
 def _bounds(index: Index, conditions: list[Node]) -> tuple[int, int]:
@@ -145,7 +147,7 @@ def _is_condition(expr: Node, lets: dict[str, Node]) -> bool:
     if expr.dtype is not dt.bool:
         return False
     if expr.op in (LT, LE):
-        return bool(comparisons([expr]))
+        return is_comparison(expr)
     if expr.op is VALUE:
         return expr.attrs[0] in lets and _is_condition(lets[expr.attrs[0]], lets)
     return expr.op is CONST or (expr.op in (AND, OR, WHERE) and all(_is_condition(s, lets) for s in expr.srcs))

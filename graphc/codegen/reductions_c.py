@@ -17,9 +17,9 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations
 from graphc.ir.ops import ABS, ADD, CONTRACT, MAX, MAXIMUM, MINIMUM, MUL
+from graphc.ir.target import LINE
 from graphc.ir.trees import CHUNKS, LANES
 
-LINE = 64           # bytes of a cache line
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from graphc.codegen.spell import FEW
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.conditions import comparisons, sides
+from graphc.ir.conditions import is_comparison, sides
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, Store, data_exprs, index_value, indices_of
 from graphc.ir.node import Node, make, rebuild
@@ -117,7 +117,7 @@ class _Naming(_Substitution):
         self.names: dict[Index, Axis] = {}
 
     def expr(self, root: Node) -> Node:
-        if root not in self.done and root.op in (LT, LE) and comparisons([new := super().expr(root)]):
+        if root not in self.done and root.op in (LT, LE) and is_comparison(new := super().expr(root)):
             self.done[root] = self._of_rows(new)
         return super().expr(root)
 

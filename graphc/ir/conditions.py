@@ -10,7 +10,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import INDEX, LOAD, below, data_exprs, index_of
-from graphc.ir.node import Node, const, make, rebuild
+from graphc.ir.node import Node, const, make, rebuild, topological
 from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 
 TRUE, FALSE = const(True, dt.bool), const(False, dt.bool)
@@ -28,10 +28,15 @@ class Edge(Struct, frozen=True):
         return TRUE if (low < self.place) == self.below else FALSE
 
 
+def is_comparison(expr: Node) -> bool:
+    """Whether it compares an index with a number."""
+    return expr.op in (LE, LT) and all(s.op is INDEX and s.dtype is dt.int64 for s in expr.srcs) \
+        and sum(index_of(s).is_const for s in expr.srcs) == 1
+
+
 def comparisons(roots: Iterable[Node]) -> list[Node]:
     """The comparisons of an index with a number in expressions."""
-    return [e for e in below(roots) if e.op in (LE, LT) and all(s.op is INDEX and s.dtype is dt.int64 for s in e.srcs)
-            and sum(index_of(s).is_const for s in e.srcs) == 1]
+    return [e for e in below(roots) if is_comparison(e)]
 
 
 def sides(expr: Node) -> tuple[Index, int, bool]:
@@ -75,16 +80,9 @@ def agreement(answers: dict[Node, Node]) -> Node:
 def with_answers(root: Node, answers: dict[Node, Node]) -> Node:
     """The expression when these conditions have known answers."""
     done: dict[Node, Node] = dict(answers)
-    stack = [root]
-    while stack:
-        expr = stack[-1]
-        missing = [s for s in expr.srcs if s not in done]
-        if expr not in done and missing:
-            stack.extend(missing)
-            continue
-        if expr not in done:
-            done[expr] = _simpler(rebuild(expr, [done[s] for s in expr.srcs]) if expr.srcs else expr)
-        stack.pop()
+    for expr in topological([root], is_leaf=answers.__contains__):
+        if expr not in answers:
+            done[expr] = _simpler(rebuild(expr, [done[s] for s in expr.srcs]))
     return done[root]
 
 

@@ -2,7 +2,7 @@
 
 An `Index` is `const + sum(coefficient * atom)`. Atoms are loop axes, floor divisions and remainders by positive
 constants, and values read from memory (gathers). Movement operations rewrite the indices of what reads them into
-indices of what they read, so that views cost nothing: see `passes/lower.py`.
+indices of what they read, so that views cost nothing: see `passes/read.py`.
 
 The rules used, for n > 0 and integers q, r:
 

@@ -25,7 +25,7 @@ from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
-from graphc.passes.tunable import Choices
+from graphc.passes.tunable import Choices, chosen
 
 MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
@@ -250,7 +250,7 @@ class Contraction:
             buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
                           + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
             params=tuple(self.reader.params.items()), parallel=parallel, tiled=False, width=None, chunk=chunk,
-            body=(template,), unrolled=self.reader.unrolled, panel=self.choices.get("panel", 0),
+            body=(template,), unrolled=self.reader.unrolled, panel=chosen(self.choices, "panel"),
             prologue=place(tuple(self.prologue), renumber, None))
         return kernel, tuple(inputs + outputs)
 
@@ -275,7 +275,6 @@ def _contiguous(value: Node, axis: Axis) -> int:
 def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tuple[int, int]:
     """How many rows and columns an iteration takes: those with which the threads are done first."""
     threads = settings.num_threads
-
     down, across = -(-m // most_rows), -(-n // most_columns)
     most = max(4 * threads, down * across)
     grids = ((i, j) for j in range(across, max(across, min(most // down, n // LEAST_COLUMNS)) + 1)
@@ -285,9 +284,10 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
         rows, columns = block
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + PACKING_A * rows + PACKING_B * columns)
+
     def cut(i: int, j: int) -> tuple[int, int]:
         rows = -(-m // i)
-        return _rounded(rows, 12 if rows > FEW_ROWS else 4), _rounded(-(-n // j), 32)
+        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), 32)
     return min((cut(i, j) for i, j in grids), key=time)
 
 
@@ -320,16 +320,16 @@ def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
     """How many columns an iteration takes of a product with few rows: so many that all threads have as much to do, in
     several pieces, or in one with rows of b as long as can be if these are contiguous (`streams`)."""
     threads = settings.num_threads
-    least = max(64, _rounded(min(SMALL_STRIPE // max(work, 1), n), 32))
+    least = max(64, rounded_up(min(SMALL_STRIPE // max(work, 1), n), 32))
     pieces = -(-(1 if streams else 8) * threads // max(stacks, 1))
-    sizes = {min(max(_rounded(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
+    sizes = {min(max(rounded_up(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
 
     def longest(columns: int) -> int:
         return -(-stacks * -(-n // columns) // threads) * columns
     return min(sizes, key=lambda columns: (longest(columns), columns if not streams else -columns))
 
 
-def _rounded(n: int, to: int) -> int:
+def rounded_up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 

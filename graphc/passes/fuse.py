@@ -510,9 +510,7 @@ def _own_coordinates(node: Node, kind: str) -> tuple[int, ...]:
 
 def _same_sweep(node: Node, group: Group) -> bool:
     """Reductions share a kernel when they run over equally many elements, in the same blocks."""
-    if not group.anchors:
+    if node.op.kind != REDUCE or not group.anchors:
         return False
     other = group.anchors[0]
-    return (node.op.kind == other.op.kind and node.attrs[1:] == other.attrs[1:]
-            and node.srcs[0].shape == other.srcs[0].shape and node.attrs[0] == other.attrs[0]
-            if node.op.kind == REDUCE else False)
+    return other.op.kind == REDUCE and node.attrs == other.attrs and node.srcs[0].shape == other.srcs[0].shape

@@ -14,33 +14,33 @@ from msgspec.structs import replace
 from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, index_value, indices_of
+from graphc.ir.kernel import (
+    LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, below, index_value, indices_of,
+)
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
-from graphc.passes.contract import Contraction, lower_contraction
+from graphc.passes.contract import Contraction, lower_contraction, rounded_up
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
 from graphc.passes.repeats import Repeats
-from graphc.passes.scratch import below, contiguous_across, keep_columns, keep_rows, keep_turned, strided_reads
+from graphc.passes.scratch import contiguous_across, keep_columns, keep_rows, keep_turned, strided_reads
 from graphc.passes.short_rows import ABREAST, has_short_rows, places_in_row
-from graphc.passes.tunable import Choices, Choose, defaults
+from graphc.passes.tunable import Choices, Choose, chosen, defaults
 from graphc.passes.weigh import Weighted
 
 MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time, if each costs no more
 CHEAP = 24                  # than so many additions
-COLUMNS = 1024              # columns of a column kernel that are accumulated together: long runs suit the memory
 TURNED = 64                 # columns of a block of rows: the lines that they lie in should stay there too
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
 STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
-STRIP = 32                  # elements of a strip: four vectors of 8 floats hide the latency of one another
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
@@ -154,7 +154,7 @@ class _Lowering:
         """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
-        return self.choices.get("columns", COLUMNS) if self.kind in ("column", "scan") else None
+        return chosen(self.choices, "columns") if self.kind in ("column", "scan") else None
 
     # ------------------------------------------------------------------------------------------------ spaces
 
@@ -457,7 +457,7 @@ class _Lowering:
             least, row = self._least_chunk(total), self.axes[-1].extent
             chunk = max(least, min(LONG_CHUNK, total // 8))
             return chunk // row * row if row <= chunk else chunk    # whole rows
-        if self.width == self.choices.get("columns", COLUMNS):      # no result depends on the tile: one for each thread
+        if self.width == chosen(self.choices, "columns"):      # no result depends on the tile: one for each thread
             return max(64, min(self.width, -(-total // settings.num_threads)))
         if self.tiled:
             return self.width if self.block is None else GATHERED
@@ -469,7 +469,7 @@ class _Lowering:
         cost = sum(expr.op.cost for expr in self._computed())
         least = MAP_CHUNK * CHEAP // max(cost, CHEAP)
         chunks = -(-total // least)
-        return -(-total // _rounded(chunks, settings.num_threads)) if 1 < chunks < 8 and cost > CHEAP else least
+        return -(-total // rounded_up(chunks, settings.num_threads)) if 1 < chunks < 8 and cost > CHEAP else least
 
     def _chunk_of_group(self, total: int) -> int:
         """Iterations for a group of work items: an item takes several elements, or several items share a row or
@@ -502,7 +502,7 @@ class _Lowering:
     def _chosen_chunk(self, whole_rows: bool) -> int:
         if self.schedule.target.group:
             return self._chunk()
-        power = self.choices.get("chunk", 0)
+        power = chosen(self.choices, "chunk")
         chunk = max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
         return -(-chunk // self.axes[-1].extent) * self.axes[-1].extent if whole_rows else chunk
 
@@ -544,15 +544,11 @@ class _Lowering:
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(whole_rows=lanes > 0),
-            strip=self.choices.get("strip", STRIP),
+            strip=chosen(self.choices, "strip"),
             streams=self._streams(nodes), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)
-
-
-def _rounded(n: int, to: int) -> int:
-    return -(-n // to) * to
 
 
 def _name(group: Group) -> str:

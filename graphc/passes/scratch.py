@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, below, data_exprs, index_of, operands
-from graphc.ir.node import Node, make, rebuild
+from graphc.ir.node import Node, make, rebuild, topological
 
 TURNABLE = (4, 8)           # bytes of an element of which squares are turned in registers
 EXPENSIVE = 6               # cost of an operation from which on a load is cheaper
@@ -90,25 +90,17 @@ def _keep(expr: Node, name: str, earlier, later: list, extent: int) -> None:
 
 
 def _substitute(statement, old: Node, new: Node):
-    changed = {"value": replace_expr(statement.value, old, new)}
+    changed = {"value": _replaced(statement.value, old, new)}
     if type(statement) is Accumulate and statement.other is not None:
-        changed["other"] = replace_expr(statement.other, old, new)
+        changed["other"] = _replaced(statement.other, old, new)
     return replace(statement, **changed)
 
 
-def replace_expr(root: Node, old: Node, new: Node) -> Node:
+def _replaced(root: Node, old: Node, new: Node) -> Node:
     """root with every occurrence of one expression replaced by another (not inside gathered indices)."""
-    done: dict[Node, Node] = {old: new}
-    stack = [root]
-    while stack:
-        expr = stack[-1]
-        missing = [s for s in expr.srcs if s not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        if expr not in done:
-            done[expr] = rebuild(expr, [done[s] for s in expr.srcs]) if expr.srcs else expr
-        stack.pop()
+    done: dict[Node, Node] = {}
+    for expr in topological([root], is_leaf=lambda e: e is old):
+        done[expr] = new if expr is old else rebuild(expr, [done[s] for s in expr.srcs])
     return done[root]
 
 

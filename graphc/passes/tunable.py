@@ -56,9 +56,10 @@ def _is_product(kernel: Kernel) -> bool:
 TUNABLES = (
     # Iterations of a chunk, in powers of two of the default.
     Tunable("chunk", ("map", "row"), 0, (-2, -1, 1, 2), _is_cut),
-    # Columns that are accumulated together.
+    # Columns that are accumulated together: long runs suit the memory.
     Tunable("columns", ("column",), 1024, (128, 256, 512, 2048), _has_columns),
-    # Elements that one operation of a long formula takes before the next operation.
+    # Elements that one operation of a long formula takes before the next operation: four vectors of 8 floats, each of
+    # which hides the latency of the others.
     Tunable("strip", ("map",), 32, (16, 64), _has_lets),
     # Rows and columns of a matrix product whose packed factors are used together.
     Tunable("block_rows", ("contract",), None, (96, 192, 480, 960), _is_product),
@@ -66,7 +67,13 @@ TUNABLES = (
     # Bytes of its second factor that are packed at a time.
     Tunable("panel", ("contract",), 0, (1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20), _is_product),
 )
+_DEFAULTS = {t.name: t.default for t in TUNABLES if t.default is not None}
 _VALUES = {t.name: {*t.others, t.default} for t in TUNABLES}
+
+
+def chosen(choices: Choices, name: str) -> int:
+    """What a kernel is cut with, where that does not depend on the kernel."""
+    return choices.get(name, _DEFAULTS[name])
 
 
 def tunables(group: Group, kernel: Kernel) -> list[Tunable]:
