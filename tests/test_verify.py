@@ -17,8 +17,8 @@ from graphc.ir.node import Node, buffer, const, make
 from graphc.ir.ops import (
     ADD, AND, CONCAT, DOT, EQ, EXP, EXPAND, LT, PERMUTE, RESHAPE, SLICE, SUM, TAKE, UPDATE, WHERE, WINDOW,
 )
-from graphc.passes import fuse
-from graphc.passes.verify import VerifyError, bounds, verify_graph, verify_kernel, verify_schedule
+from graphc.passes import fuse, lower
+from graphc.passes.verify import VerifyError, bounds, verify_graph, verify_kernel, verify_kernels, verify_schedule
 
 
 def leaf(shape, dtype=dt.float32) -> Node:
@@ -95,6 +95,15 @@ def test_schedules():
         verify_schedule(replace(schedule, stored={n: g for n, g in schedule.stored.items() if g is not first}))
     with pytest.raises(VerifyError, match="by two groups"):
         verify_schedule(replace(schedule, groups=[first, second, first]))
+
+
+def test_kernels_read_what_their_groups_do():
+    schedule = _schedule()
+    lowered = lower(schedule)
+    verify_kernels(lowered)
+    schedule.groups[1].reads.clear()
+    with pytest.raises(VerifyError, match="knows nothing"):
+        verify_kernels(lowered)
 
 
 # ------------------------------------------------------------------------------------------------------------ kernels
