@@ -1,9 +1,8 @@
 """Fusion: from a graph to groups of nodes, each of which becomes one kernel.
 
-1. Decide what has to lie in memory: the roots, what library calls and scatters read, and what would cost more to
-   recompute than to store (`evaluate.worth_storing`). Everything else is an expression inside its readers.
-2. Cut expressions that are too large for one kernel.
-3. Walk the units of work (anchors and stored expressions), sources first, and put each into the group it may join.
+1. Decide what has to lie in memory (passes/stored.py). Everything else is an expression inside its readers.
+2. Walk the units of work (anchors and stored expressions), sources first, and put each into the group it may join.
+3. What several kernels would then compute is stored, if that is cheaper, and the units are placed once more.
 
 A unit may join a group when every parallel coordinate of what it reads from the group is the same coordinate of its
 own (`track` finds them), and when all else it depends on has a lower level than the group, so that no path leaves the
@@ -15,24 +14,16 @@ from math import prod
 
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import (
-    BUFFER, CONST, DOT, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE,
-    RESHAPE, SCATTER, SOURCE, UPDATE, WEIGHTED, WINDOW,
-)
+from graphc.ir.ops import BUFFER, DOT, ELEMENTWISE, OTHER, REDUCE, UPDATE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
-from graphc.passes.evaluate import (
-    UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, never_stored, short_reduction_inlined,
-    worth_storing,
-)
+from graphc.passes.evaluate import inlined_costs, never_stored
+from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
 from graphc.passes.units import Unit, Units
 
-MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
-MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
-MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
@@ -46,9 +37,7 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) 
     for node in order:
         for src in node.srcs:
             users.setdefault(src, []).append(node)
-    stored, anchors = _decide(order, roots, users)
-    stored |= _cut_tangled(order, stored, anchors)
-    stored |= _cut_large(order, stored, anchors, target.buffers)
+    stored, anchors = stored_and_anchors(order, roots, users, target.buffers)
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     stored -= never_stored(order) - set(roots)
@@ -63,7 +52,7 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) 
             break
         stored |= more
         units = {node: unit for node, unit in units.items() if more.isdisjoint(unit.inside)}
-    return builder.finish(roots, stored)
+    return builder.finish(roots)
 
 
 def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded: set[Node], make: Units,
@@ -85,151 +74,6 @@ def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded:
 def _folds_anywhere(node: Node) -> bool:
     """A scalar whose partial results are few: every kernel that needs it folds them itself, which saves a launch."""
     return node.op.kind == REDUCE and node.attrs[1] == "pairwise" and node.size == 1
-
-
-# ---------------------------------------------------------------------------------------------- what lies in memory
-
-def _decide(order: list[Node], roots: tuple[Node, ...], users: dict[Node, list[Node]]) -> tuple[set[Node], set[Node]]:
-    """What is stored, and the anchors. The cost of recomputing ends at what is stored, hence the second round."""
-    stored, anchors, costly = _decide_once(order, roots, users, inlined_costs(order, set()))
-    if costly:
-        stored, anchors, _ = _decide_once(order, roots, users, inlined_costs(order, stored | anchors))
-    return stored, anchors
-
-
-def _decide_once(order, roots, users, cost) -> tuple[set[Node], set[Node], bool]:
-    """What is stored, the anchors, and whether that follows from a cost, which a lower one might not ask for."""
-    stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
-    anchors: set[Node] = set()
-    costly = False
-    counts, copies = Evaluations(), Copies()
-    for node in reversed(order):
-        kind = node.op.kind
-        if node.op in (BUFFER, PARAM, CONST) or kind == OTHER:
-            continue
-        evaluations, places, size = counts.of(node), copies.of(node), node.size if kind != LIBRARY else 1
-        if node in stored:
-            evaluations = max(evaluations, size)
-        if is_anchor(node):
-            anchors.add(node)
-        elif is_short(node) and (cost[node] > MAX_UNROLLED_COST
-                                 or not short_reduction_inlined(node, evaluations, users.get(node, []))):
-            costly |= cost[node] > MAX_UNROLLED_COST
-            written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
-            (stored if written_out else anchors).add(node)
-        elif node not in stored:
-            if _must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ())):
-                stored.add(node)
-            elif worth_storing(evaluations, size, cost[node], places):
-                stored.add(node)
-                costly = True
-        if node in anchors or node in stored:
-            evaluations, places = size, 1
-        counts.read_by(node, evaluations)
-        copies.read_by(node, min(places, 1e9))
-    return stored - anchors, anchors, costly
-
-
-def _of_windows(node: Node) -> bool:
-    """Whether a reduction is over windows, whose elements do not lie in a row: then it is a map over what it gives."""
-    while node.op.kind in (REDUCE, MOVEMENT) and node.op is not WINDOW:
-        node = node.srcs[0]
-    return node.op is WINDOW
-
-
-def _interleaves(node: Node, users) -> bool:
-    """Whether short last axes of an expression are dealt out among others, as the gradient of pooling is: a map of its
-    own writes that out (`lower.is_narrow`), while rows that are summed over it would divide at each element."""
-    if node.op is not RESHAPE or any(user.op.kind == MOVEMENT for user in users):
-        return False
-    turned, width = False, node.shape[-1] if node.shape else 0
-    while node.op in (RESHAPE, PERMUTE):
-        turned |= node.op is PERMUTE and node.attrs[0][-1] != len(node.shape) - 1
-        node = node.srcs[0]
-    return turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
-
-
-def _must_store(node: Node, users) -> bool:
-    """Library calls read memory, scatters write into the memory of their base, gathers read computed values there."""
-    for user in users:
-        kind = user.op.kind
-        if kind == LIBRARY or (kind == SCATTER and is_anchor(user) and user.srcs[0] is node):
-            return True
-    return False
-
-
-def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: int) -> set[Node]:
-    """Expressions to store so that no kernel has too many statements or buffers.
-
-    Walks the expressions in order and closes a segment when it is full: what crosses the border is stored.
-    """
-    cut: set[Node] = set()
-    if len(order) <= most:
-        return cut
-    # expression -> bounds of the statements and the memory under it, and which expression of all is the first of these
-    segment: dict[Node, tuple[int, set[Node], int]] = {}
-    position = 0
-    for node in order:
-        if node.op.kind == SOURCE or node in anchors:
-            continue
-        position += 1
-        statements, memory, first = 1, set(), position
-        for src in dict.fromkeys(node.srcs):
-            if src.op is BUFFER or src in stored or src in anchors or src in cut:
-                memory.add(src)
-            elif src in segment:
-                count, below, start = segment[src]
-                statements += count
-                memory |= below
-                first = min(first, start)
-        statements = min(statements, position - first + 1)    # shared ones were counted once for each path
-        if statements > MAX_STATEMENTS:
-            statements = _distinct(node, segment, cut)
-        if len(memory) > most or statements > MAX_STATEMENTS:
-            for src in node.srcs:
-                if src in segment and src.op.kind != SOURCE:
-                    cut.add(src)
-            statements, memory, first = 1, {s for s in node.srcs if s.op.kind != SOURCE}, position
-        if node in stored:
-            cut.discard(node)
-        else:
-            segment[node] = (statements, memory, first)
-    return cut
-
-
-def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
-    """Views to store because indices through them would grow without bound: reshape, transpose, reshape, ..."""
-    cut: set[Node] = set()
-    if sum(node.op is RESHAPE for node in order) <= MAX_TURNS:
-        return cut
-    turns: dict[Node, tuple[int, bool]] = {}    # reshapes under it, and whether axes were moved since the last
-    for node in order:
-        count, moved = 0, False
-        if node.op.kind != SOURCE and node not in anchors and node not in stored:
-            count, moved = max((turns[s] for s in node.srcs), default=(0, False))
-            if node.op is RESHAPE:
-                if moved and [n for n in node.shape if n != 1] != [n for n in node.srcs[0].shape if n != 1]:
-                    count, moved = count + 1, False
-            elif node.op.kind != ELEMENTWISE and node.op is not EXPAND:
-                moved = True
-            if count > MAX_TURNS:
-                cut.add(node)
-                count = 0
-        turns[node] = count, moved
-    return cut
-
-
-def _distinct(node: Node, segment: dict, cut: set[Node]) -> int:
-    """The number of distinct expressions under a node in its segment, down to what is cut; stops past the limit."""
-    seen, found = {node}, [node]
-    for n in found:
-        for src in n.srcs:
-            if src in segment and src not in seen and src not in cut:
-                seen.add(src)
-                found.append(src)
-        if len(found) > MAX_STATEMENTS:
-            break
-    return len(found)
 
 
 class _Builder:
@@ -465,7 +309,7 @@ class _Builder:
                 first.coordinates[unit.node] = group.coordinates[unit.node]
                 self._add(unit, first)
 
-    def finish(self, roots: tuple[Node, ...], stored: set[Node]) -> Schedule:
+    def finish(self, roots: tuple[Node, ...]) -> Schedule:
         """Order the groups and note which anchors are read from outside and so have to be written to memory."""
         self._join_leftovers()
         in_memory = {r: self.home[r] for r in roots if r in self.home}
