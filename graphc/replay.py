@@ -193,7 +193,7 @@ class Replay:
         with driver.lock:
             roots = [n for n in driver.computed(wanted) if n.op is not BUFFER and n.op is not PARAM]
             pool = _Pool(roots, recorded)
-            self._compile(roots, recorded, pool)
+            self._compile(roots, pool)
         self.results = [(kind, pool.place(what) if kind == "tensor" else what) for kind, what in results]
         self.writes = [(k, pool.place(node), recorded.now(k) in variables) for k, node in written.items()]
         self.extras = pool.extras
@@ -206,7 +206,7 @@ class Replay:
             with driver.lock:
                 rebinding.watch(self, self.closed)
 
-    def _compile(self, roots: list[Node], recorded: Recorded, pool: _Pool) -> None:
+    def _compile(self, roots: list[Node], pool: _Pool) -> None:
         self.roots: tuple[Node, ...] = ()
         self.made = [(root.dtype, root.shape, root.site) for root in roots]
         self.inputs: list[int] = []

@@ -129,7 +129,7 @@ def _convolution(op: str, n: int, x, weight, bias, stride, padding, dilation, gr
         raise ShapeError(f"shapes {x.shape} and {weight.shape} do not fit with groups={groups}: the input has "
                          f"{channels} channels, the weight takes {weight.shape[1]} in each group", op=op)
     pads = _padding(padding, weight.shape[2:], stride, dilation, op)
-    windows = _taps(_padded(x, pads, op), weight.shape[2:], stride, dilation, op)
+    windows = _taps(_padded(x, pads), weight.shape[2:], stride, dilation, op)
     y = _weighted(windows, weight, groups)
     if prod(weight.shape[2:]) > 1 and (groups == 1 or weight.shape[1] > 1) and x.dtype.kind in "fc":
         y = _with_its_gradient(y, x, weight, pads, stride, dilation, groups)
@@ -157,7 +157,7 @@ def gradient_of_input(g, sizes, weight, pads, stride, dilation, groups: int):
 def gradient_of_weight(g, x, shape, pads, stride, dilation, groups: int):
     """That of a convolution for its weights, which have this shape."""
     n, (batch, out) = g.ndim - 2, g.shape[:2]
-    windows = _taps(_padded(x, pads, "convolution"), shape[2:], stride, dilation, "convolution")
+    windows = _taps(_padded(x, pads), shape[2:], stride, dilation, "convolution")
     rows = permute_dims(windows, (0, *range(2 + n, 2 + 2 * n), 1, *range(2, 2 + n)))
     columns = permute_dims(reshape(g, (batch, out, -1)), (1, 0, 2))
     if groups == 1:
@@ -176,7 +176,7 @@ def _finish(op: str, y, bias, batched: bool):
     return y if batched else reshape(y, y.shape[1:])
 
 
-def _padded(x, pads: list[tuple[int, int]], op: str, fill=0):
+def _padded(x, pads: list[tuple[int, int]], fill=0):
     """x with that much before and after each of its last axes; a negative width cuts."""
     grown = [(max(a, 0), max(b, 0)) for a, b in pads]
     if any(a or b for a, b in grown):
@@ -282,7 +282,7 @@ def _turned(op: str, x, weight, pads, dilation, groups: int):
     w = reshape(weight, (groups, channels // groups, within, *kernel))
     w = permute_dims(w, (0, 2, 1, *range(3, 3 + n)))
     w = flip(reshape(w, (groups * within, channels // groups, *kernel)), axis=tuple(range(2, 2 + n)))
-    windows = _taps(_padded(x, pads, op), tuple(kernel), (1,) * n, dilation, op)
+    windows = _taps(_padded(x, pads), tuple(kernel), (1,) * n, dilation, op)
     return _weighted(windows, w, groups)
 
 
@@ -378,7 +378,7 @@ def _pooled(op: str, n: int, x, kernel, stride, padding, dilation, ceil: bool, f
         if ceil and rest > 0 and rest % s and count * s < size + p:
             count += 1
         pads.append((p, max(p, (count - 1) * s + d * (k - 1) + 1 - size - p)))
-    windows = _windows(_padded(x, pads, op, fill), kernel, stride, dilation, op)
+    windows = _windows(_padded(x, pads, fill), kernel, stride, dilation, op)
     return windows, x.shape[2:], kernel, stride, padding, batched
 
 

@@ -61,7 +61,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     if not turns:
         empty = [_empty(y, device) for y in gave.tensors]
         return state.whole(state.tensors), gave.whole(empty)
-    loop = _Loop("scan", state, carry, [t.node for t in after], site)
+    loop = _Loop(state, carry, [t.node for t in after])
     roots = [*loop.after, *[y.node for y in gave.tensors]]
     places = [loop.carry[k] for k in loop.changing]
     if differentiable(roots, [*carry, *elements], [t.node for t in (*state.tensors, *sliced.tensors)]):
@@ -97,7 +97,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
             after = body_fun(state.rebuild(carry))
         return state.like(after, carry, "the value", site), _condition(again, "while_loop", site)
     carry, (after, again) = state.settle(turn, site)
-    loop = _Loop("while_loop", state, carry, [t.node for t in after], site)
+    loop = _Loop(state, carry, [t.node for t in after])
     (test, body), sources = loop.close([[again.node], loop.after], [], [])
     shapes = [n.shape for n in loop.after]
     results = _record(ops.WHILE, [r.dtype for r in body.roots], shapes, sources, (test, body, len(loop.after)), device,
@@ -142,8 +142,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
 class _Loop:
     """What a loop carries. What a turn does not change is no state: it is read from where it lies."""
 
-    def __init__(self, name: str, state: _Tree, carry: list[Node], after: list[Node], site):
-        self.name, self.state, self.carry = name, state, carry
+    def __init__(self, state: _Tree, carry: list[Node], after: list[Node]):
+        self.state, self.carry = state, carry
         self.changing = [k for k, (old, new) in enumerate(zip(carry, after, strict=True)) if new is not old]
         self.after = [after[k] for k in self.changing]
 

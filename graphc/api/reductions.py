@@ -377,7 +377,7 @@ def _joined(x, axis: int, before, after):
 
 
 def _replaced(x, value: float, name: str):
-    x = as_tensor(x)
+    x = as_tensor(x, None, name)
     return where(isnan(x), value, x) if x.dtype.kind in "fc" else x
 
 
