@@ -11,7 +11,6 @@ from math import prod
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from graphc.config import settings
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
@@ -20,10 +19,10 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.trees import CHUNKS, LANES
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
-from graphc.passes.contract import Contraction, lower_contraction, rounded_up
+from graphc.passes.chunks import GATHERED, chunk_of, rows_side_by_side
+from graphc.passes.contract import Contraction, lower_contraction
 from graphc.passes.place import place
 from graphc.passes.ranges import without_conditions
 from graphc.passes.read import Reader
@@ -33,14 +32,9 @@ from graphc.passes.short_rows import ABREAST, has_short_rows, places_in_row
 from graphc.passes.tunable import Choices, Choose, chosen, defaults
 from graphc.passes.weigh import Weighted
 
-MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at a time, if each costs no more
-CHEAP = 24                  # than so many additions
 TURNED = 64                 # columns of a block of rows: the lines that they lie in should stay there too
-GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
-LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
 STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
-ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
@@ -48,11 +42,6 @@ VECTORS = 64                # bytes of a vector, or of two, by which short rows 
 FEW = 4                     # at most so often,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
-# Of a group of work items:
-ITEMS = 8                   # elements that each takes of a large map: several loads are on their way at a time
-LARGE_MAP = 1 << 20         # elements
-SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbouring memory
-FEW_CHUNKS = 8              # of a column that one item can as well add up by itself
 
 
 class LoweredKernel(Struct, frozen=True, eq=False):
@@ -99,24 +88,24 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         return LoweredKernel(*lower_contraction(group, schedule, _name(group), choices, kind), group)
     if has_short_rows(group, schedule):
         lowering, _ = _refined(group, schedule, choices, short_rows=True)
-        if lowering.axes[-1].extent >= ABREAST and len(lowering._computed()) <= WRITTEN_OUT:
+        if lowering.axes[-1].extent >= ABREAST and len(lowering.computed()) <= WRITTEN_OUT:
             return lowering.finish()
     lowering, factors = _refined(group, schedule, choices)
     blocks = None if schedule.target.group else lowering.blocks()
     if lowering.is_narrow():
-        lowering = _Lowering(group, schedule, factors, choices, written_out=lowering.windows())
+        lowering = Lowering(group, schedule, factors, choices, written_out=lowering.windows())
         lowering.build()
     elif blocks is not None:
-        lowering = _Lowering(group, schedule, factors, choices, blocks)
+        lowering = Lowering(group, schedule, factors, choices, blocks)
         lowering.build()
     return lowering.finish()
 
 
-def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False) -> tuple[_Lowering, dict]:
+def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False) -> tuple[Lowering, dict]:
     """A group, built over axes that leave no divisions, where there are such, and these axes' factors."""
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
-        lowering = _Lowering(group, schedule, factors, choices, short_rows=short_rows)
+        lowering = Lowering(group, schedule, factors, choices, short_rows=short_rows)
         lowering.build()
         wanted = lowering.refinements()
         if not wanted:
@@ -125,7 +114,7 @@ def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: boo
     return lowering, factors
 
 
-class _Lowering:
+class Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices,
                  blocks: tuple[Axis, int] | None = None, written_out: tuple[Axis, ...] = (), short_rows: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
@@ -181,7 +170,7 @@ class _Lowering:
         return (self.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
                 and any(a.extent > NARROW for a in self.axes[-3:-1]) and not self.group.prologue)
 
-    def _computed(self) -> list[Node]:
+    def computed(self) -> list[Node]:
         """The operations on elements, each once."""
         roots = [s.value for stage in self.stages for s in stage.body]
         return [expr for expr in below(roots, gathered=False) if expr.op.kind == ELEMENTWISE]
@@ -195,7 +184,7 @@ class _Lowering:
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
             row, column, _ = self.axes[-3:]
             found = [ix.axes_of(index) for index in self.indices]
-            short = len(self._computed()) * row.extent * self.axes[-1].extent <= WRITTEN_OUT
+            short = len(self.computed()) * row.extent * self.axes[-1].extent <= WRITTEN_OUT
             if short and any(column in axes and row not in axes for axes in found):
                 return row, self.axes[-1]
         return self.axes[-1:]
@@ -448,64 +437,6 @@ class _Lowering:
             body = (Loop(axis, "serial", body),)
         return body
 
-    def _chunk(self) -> int:
-        """Iterations of the parallel nest that make a chunk. No result depends on it."""
-        total = prod(a.extent for a in self.axes)
-        if self.schedule.target.group:
-            return self._chunk_of_group(total)
-        if self.tiled and self.width is None:
-            least, row = self._least_chunk(total), self.axes[-1].extent
-            chunk = max(least, min(LONG_CHUNK, total // 8))
-            return chunk // row * row if row <= chunk else chunk    # whole rows
-        if self.width == chosen(self.choices, "columns"):      # no result depends on the tile: one for each thread
-            return max(64, min(self.width, -(-total // settings.num_threads)))
-        if self.tiled:
-            return self.width if self.block is None else GATHERED
-        work = sum(prod(a.extent for a in stage.axes) for stage in self.stages)
-        return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
-
-    def _least_chunk(self, total: int) -> int:
-        """How many elements of a map a thread takes at least: fewer if they are costly, and as many as the others."""
-        cost = sum(expr.op.cost for expr in self._computed())
-        least = MAP_CHUNK * CHEAP // max(cost, CHEAP)
-        chunks = -(-total // least)
-        return -(-total // rounded_up(chunks, settings.num_threads)) if 1 < chunks < 8 and cost > CHEAP else least
-
-    def _chunk_of_group(self, total: int) -> int:
-        """Iterations for a group of work items: an item takes several elements, or several items share a row or
-        column."""
-        group = self.schedule.target.group
-        lengths = self._reduced()
-        if not lengths:
-            return group * ITEMS if self.kind == "map" and total >= LARGE_MAP else group
-        if not self.tiled:
-            return self._rows()
-        chunks = max(lengths) // CHUNKS["outer"]
-        return SIDE_BY_SIDE if chunks > FEW_CHUNKS and total < LARGE_MAP else group
-
-    def _rows(self) -> int:
-        """Rows for a chunk: a group takes a long row alone, several short ones side by side."""
-        group, lengths = self.schedule.target.group, self._reduced()
-        if not group or not lengths:
-            return 1
-        longest = max(lengths)
-        if longest > CHUNKS["inner"]:
-            return 1
-        return group // (LANES if longest > LANES // 2 else LANES // 2)
-
-    def _reduced(self) -> list[int]:
-        """The lengths of the sums and the like that are added up in loops."""
-        if self.kind not in ("row", "column") or any(a.op.kind == CONTRACT for a in self.group.anchors):
-            return []
-        return [stage.axes[0].extent for stage in self.stages if stage.reduces]
-
-    def _chosen_chunk(self, whole_rows: bool) -> int:
-        if self.schedule.target.group:
-            return self._chunk()
-        power = chosen(self.choices, "chunk")
-        chunk = max(1, self._chunk() << power if power > 0 else self._chunk() >> -power)
-        return -(-chunk // self.axes[-1].extent) * self.axes[-1].extent if whole_rows else chunk
-
     def _lanes(self) -> int:
         """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector."""
         if self.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
@@ -530,7 +461,7 @@ class _Lowering:
             body += keep_columns(stages, self.axes[-1], self.block.axis, GATHERED)
             body += keep_turned(stages, self.axes[-1], self.block, BLOCK, TURNED) if self.width == TURNED else []
         elif not self.tiled:
-            keep_rows(stages, self.schedule.target.scratch // self._rows())
+            keep_rows(stages, self.schedule.target.scratch // rows_side_by_side(self))
         for stage in stages:
             body += stage.locals
             body += self._loops(stage)
@@ -543,7 +474,7 @@ class _Lowering:
             buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
                           + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
             params=tuple(self.reader.params.items()),
-            parallel=parallel, tiled=self.tiled, width=self.width, chunk=self._chosen_chunk(whole_rows=lanes > 0),
+            parallel=parallel, tiled=self.tiled, width=self.width, chunk=chunk_of(self, whole_rows=lanes > 0),
             strip=chosen(self.choices, "strip"),
             streams=self._streams(nodes), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
