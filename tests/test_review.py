@@ -29,6 +29,15 @@ def test_a_result_that_passes_find_out_is_known_to_all_who_read_it():
     np.testing.assert_allclose(product.numpy(), y @ y.T * 2, rtol=1e-14)
 
 
+def test_partial_results_as_many_as_the_columns_that_are_split():
+    random = np.random.default_rng(0)
+    x, b, u = random.random((100, 64)), random.random(1 << 17), random.random((100, 16))
+    sums = gc.sum(gc.asarray(x) * gc.sum(gc.asarray(b)), axis=1)        # from 128 partial results
+    spread = gc.reshape(gc.broadcast_to(gc.asarray(u)[:, :, None], (100, 16, 8)), (100, 128))
+    want = (x * b.sum()).sum(1)[:, None] * np.repeat(u, 8, 1)
+    np.testing.assert_allclose((sums[:, None] * spread).numpy(), want, rtol=1e-12)
+
+
 def test_an_index_that_padding_does_not_use_is_not_checked():
     x, i = np.arange(3.0), np.array([[-5, -4, -3, -5], [-3, -3, -4, -5]])
     found = gc.asarray(x)[gc.asarray(i) + 5]

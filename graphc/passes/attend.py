@@ -49,7 +49,7 @@ class Attention(Contraction):
                 self._space("r" if self.node.attrs[0] else "e", e)]
 
     def build(self) -> None:
-        self.prologue = [self._fold(node) for node in self.group.prologue]
+        self.prologue = [self.reader.fold(node) for node in self.group.prologue]
         index = self._position()
         scores, values = self.node.srcs
         lead, m, e = index[:-2], index[-2], self._space("e", values.shape[-1])

@@ -97,7 +97,7 @@ class Blocked(Contraction):
         return "t"
 
     def build(self) -> None:
-        self.prologue = [self._fold(node) for node in self.group.prologue]
+        self.prologue = [self.reader.fold(node) for node in self.group.prologue]
         index = self._position()
         (terms,) = self.node.srcs
         at = [self._space(f"t{name}", n) for name, n in zip("sin", terms.shape, strict=True)]

@@ -14,7 +14,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD, Accumulate, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, index_value,
+    LOAD, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, index_value,
     indices_of,
 )
 from graphc.ir.node import Node, make
@@ -153,7 +153,7 @@ class Contraction:
     # ------------------------------------------------------------------------------------------- expressions
 
     def build(self) -> None:
-        self.prologue = [self._fold(node) for node in self.group.prologue]
+        self.prologue = [self.reader.fold(node) for node in self.group.prologue]
         index = self._position()
         for which, name in enumerate("ba" if self.turned else "ab"):
             *lead, m, n = self._position(name)
@@ -173,14 +173,6 @@ class Contraction:
         value = self.reader.read(src, (*index, *last))
         carried = self.node.dtype.accumulator
         return value if value.dtype is carried else make(CAST, carried, (), (value,))
-
-    def _fold(self, node: Node) -> Loop:
-        """A scalar from few partial results, before the parallel nest."""
-        src, carried = node.srcs[0], node.dtype.accumulator
-        axis = Axis("j", src.size)
-        value = self.reader.read(src, ix.unflatten(ix.of(axis), src.shape))
-        value = value if value.dtype is carried else make(CAST, carried, (), (value,))
-        return Loop(axis, "reduce", (Accumulate(self.reader.values[node], node.op, "pairwise", carried, value),))
 
     def _operand(self, name: str, rows: str, columns: str, renumber: dict[int, int]) -> Operand:
         """The nest that fills one packed factor: innermost is the span along which memory is contiguous."""

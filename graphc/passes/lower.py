@@ -245,21 +245,10 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------------ stages
 
-    def _fold_partials(self) -> list[Loop]:
-        """Scalars from few partial results, before the parallel nest."""
-        loops = []
-        for node in self.group.prologue:
-            src, carried = node.srcs[0], node.dtype.accumulator
-            axes, j = self._space("j", src.size)
-            value = self.reader.read(src, ix.unflatten(j, src.shape))
-            value = value if value.dtype is carried else make(CAST, carried, (), (value,))
-            self.depths[self.names[node]] = -1
-            loops.append(Loop(axes[0], "reduce", (Accumulate(self.names[node], node.op, "pairwise", carried, value),)))
-        return loops
-
     def build(self) -> None:
         kind = self.kind
-        self.prologue = self._fold_partials()
+        self.prologue = [self.reader.fold(node) for node in self.group.prologue]
+        self.depths.update((self.names[node], -1) for node in self.group.prologue)
         if kind == "scan":
             self._scan(self.group.anchors[0])
         elif kind == "update":

@@ -13,8 +13,8 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.dtype import DType
-from graphc.ir.index import Data, FloorDiv, Index
-from graphc.ir.kernel import VALUE, index_value, load
+from graphc.ir.index import Axis, Data, FloorDiv, Index
+from graphc.ir.kernel import VALUE, Accumulate, Loop, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (
     ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EQ, EXPAND, FMA, GATHER, IOTA, LE, LT, MAXIMUM,
@@ -60,6 +60,14 @@ class Reader:
             if send is None:
                 stack.append((question, self._start(*question)))
         return answers[key]
+
+    def fold(self, node: Node) -> Loop:
+        """A scalar from few partial results, as a loop before the parallel nest."""
+        src, carried = node.srcs[0], node.dtype.accumulator
+        axis = Axis("j", src.size)
+        value = self.read(src, ix.unflatten(ix.of(axis), src.shape))
+        value = value if value.dtype is carried else make(CAST, carried, (), (value,))
+        return Loop(axis, "reduce", (Accumulate(self.values[node], node.op, "pairwise", carried, value),))
 
     def buffer(self, node: Node) -> int:
         return self.buffers.setdefault(node, len(self.buffers))

@@ -50,7 +50,7 @@ class Weighted(Attention):
         return [*ix.unflatten(self._space("b", prod(lead)), tuple(lead)), self._space("r", r), self._space("e", e)]
 
     def build(self) -> None:
-        self.prologue = [self._fold(node) for node in self.group.prologue]
+        self.prologue = [self.reader.fold(node) for node in self.group.prologue]
         index = self._position()
         lead, r = index[:-2], index[-2]
         s = self._space("s", self.node.srcs[0].shape[-1])
