@@ -114,7 +114,8 @@ def gemm(model, s: Template) -> dict:
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
-            "plain": plain, "epilogue": None if plain else _epilogue(model, s)}
+            "plain": plain, "ahead": None if plain else _ahead(model, s),
+            "epilogue": None if plain else _epilogue(model, s)}
 
 
 def _need(model, register: str, *names: str, file: str = "tiles") -> None:
@@ -265,13 +266,34 @@ def _plain(model, s: Template) -> dict | None:
     if len(m) > 1 or len(n) > 1 or loop.axis != n[0] or len(loop.body) > 1 or type(loop.body[0]) is not Store:
         return None
     (store,) = loop.body
-    buffer, index = model.kernel.buffers[store.buffer], store.index
-    if (store.value.op is not VALUE or store.value.attrs != (s.result,) or buffer.dtype is not s.dtype
-            or index.coefficient(n[0]) != 1 or any(type(atom) is not Axis for atom, _ in index.terms)):
+    if (store.value.op is not VALUE or store.value.attrs != (s.result,)
+            or model.kernel.buffers[store.buffer].dtype is not s.dtype
+            or any(type(atom) is not Axis for atom, _ in store.index.terms)):
         return None
-    stride = index.coefficient(m[0])
-    for axis, step, name in ((m[0], stride, "m_from"), (n[0], 1, "n_left")):
-        index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)), step))
+    return _stored(model, s, store, "n_left")
+
+
+def _ahead(model, s: Template) -> dict | None:
+    """The same of what becomes of the sums from n_from on, where rows are stored as they are computed. It need not hold
+    everywhere: these lines are only asked for."""
+    for store in innermost(s.epilogue).body:
+        if type(store) is Store and store.local is None:
+            return _stored(model, s, store, "n_from")
+    return None
+
+
+def _stored(model, s: Template, store: Store, column: str) -> dict | None:
+    """Where it goes at m_from and at a column, and how far apart rows lie, if columns lie together."""
+    m, n = s.span("m").axes, s.span("n").axes
+    buffer, index = model.kernel.buffers[store.buffer], store.index
+    if index.coefficient(n[-1]) != 1 or buffer.dtype.itemsize != s.dtype.itemsize:
+        return None
+    stride = index.coefficient(m[-1])
+    for axes, position in ((m, "m_from"), (n, column)):
+        for axis, step in zip(axes, ix.strides(tuple(a.extent for a in axes)), strict=True):
+            digit = position if len(axes) == 1 else f"({position} / {step} % {axis.extent})"
+            there = ix.add(ix.of(Axis(digit, axis.extent)), ix.mul(ix.of(axis), -1))
+            index = ix.add(index, ix.mul(there, index.coefficient(axis)))
     return {"place": f"{buffer.name}[{model.spell.index(index)}]", "stride": model.spell.arg(stride)}
 
 

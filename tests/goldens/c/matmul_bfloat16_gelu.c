@@ -37,7 +37,8 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more);
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride);
 #else
 static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
@@ -100,9 +101,18 @@ static inline __attribute__((always_inline)) void gc_half(const float *restrict 
     }
 }
 
-/* some panels of b, `apart` from one another, each of which meets all rows of a */
+/* asks for the lines that will be stored when a tile is done */
+static inline void gc_prefetch_rows(const float *there, int64_t stride, int64_t rows)
+{
+    for (; rows > 0; rows--, there += stride)
+        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *there) __builtin_prefetch(there + l, 1);
+}
+
+/* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
+   sums will be stored, if that is known */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more)
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride)
 {
     /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
@@ -118,6 +128,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             const float *from = a + m * 513;
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
+            if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
             if (down > GC_ROWS / 2) gc_tile(from, panel, count, tile, row, down, more & whole);
             else gc_half(from, panel, count, tile, row, down, more & whole);
             if (!whole)
@@ -319,7 +330,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_c7b7d6bb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_62308f6b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -418,7 +429,7 @@ int64_t contract_dot_cast_c7b7d6bb(void *const *buf, const int64_t *arg, int64_t
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
                                 gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
                                          b_panels + (n_from - n_left) / GC_PANEL * GC_PANEL * 513, GC_PANEL * 513,
-                                         dot0, stride, k_from > 0);
+                                         dot0, stride, k_from > 0, 0, 0);
                                 if (k_to < a11) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep

@@ -37,7 +37,8 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more);
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride);
 #else
 static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
     int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
@@ -100,9 +101,18 @@ static inline __attribute__((always_inline)) void gc_half(const float *restrict 
     }
 }
 
-/* some panels of b, `apart` from one another, each of which meets all rows of a */
+/* asks for the lines that will be stored when a tile is done */
+static inline void gc_prefetch_rows(const float *there, int64_t stride, int64_t rows)
+{
+    for (; rows > 0; rows--, there += stride)
+        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *there) __builtin_prefetch(there + l, 1);
+}
+
+/* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
+   sums will be stored, if that is known */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more)
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride)
 {
     /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
@@ -118,6 +128,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             const float *from = a + m * 513;
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
+            if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
             if (down > GC_ROWS / 2) gc_tile(from, panel, count, tile, row, down, more & whole);
             else gc_half(from, panel, count, tile, row, down, more & whole);
             if (!whole)
@@ -286,7 +297,7 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
 }
 #endif
 
-int64_t contract_dot_where_dd14a54f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_e22cdfcf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -310,6 +321,8 @@ int64_t contract_dot_where_dd14a54f(void *const *buf, const int64_t *arg, int64_
     const int64_t a15 = arg[15];
     const int64_t a16 = arg[16];
     const int64_t a17 = arg[17];
+    const int64_t a18 = arg[18];
+    const int64_t a19 = arg[19];
     const int64_t stop = MIN(end * 1, a1 * a0);
     int64_t at = begin * 1;
     int64_t mb = at % a0;
@@ -344,15 +357,16 @@ int64_t contract_dot_where_dd14a54f(void *const *buf, const int64_t *arg, int64_
                                 const int64_t n_to = MIN(n_from + 64, n_right);
                                 float *restrict dot0 = sums;
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
+                                const float *there = k_to < a11 ? 0 : (const void *)&y0[m_from * a17 + n_from];
                                 gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
                                          b_panels + (n_from - n_left) / GC_PANEL * GC_PANEL * 513, GC_PANEL * 513,
-                                         dot0, stride, k_from > 0);
+                                         dot0, stride, k_from > 0, there, a18);
                                 if (k_to < a11) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep
                                     for (int64_t n = n_from; n < n_to; n++) {
                                         const float t0 = dot0[(m - m_from) * stride + n - n_from] + x2[n];
-                                        y0[m * a17 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                                        y0[m * a19 + n] = (t0 <= 0.0f) ? 0.0f : t0;
 
                                     }
 
