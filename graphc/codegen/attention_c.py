@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphc.codegen.gemm_c import Nest, innermost, part
 from graphc.ir.index import Index, axes_of
-from graphc.ir.kernel import LOAD, Loop, Operand, Store, Template
+from graphc.ir.kernel import LOAD, Loop, Operand, Store, Template, below, data_exprs
 from graphc.ir.trees import CHUNKS
 
 KEYS = CHUNKS["attention"]
@@ -111,7 +111,9 @@ class _LaneNest(Nest):
         if span.name != "m":
             return super()._loop(x)
         self.at["m"] = x.axis.name
-        return [{"kind": "simd", "axis": x.axis.name, "start": "m_from", "count": self.count,
+        # lanes without a query are computed like the others where nothing is read for them
+        count = self.count if _reads_along(x) else self.group
+        return [{"kind": "simd", "axis": x.axis.name, "start": "m_from", "count": count,
                  "body": self.statements(x.body)}]
 
     def _statement(self, x) -> dict:
@@ -120,6 +122,12 @@ class _LaneNest(Nest):
         if type(x) is not Store:
             return super()._statement(x)
         return {"kind": "score", "at": f"score{place}", "value": self.model.spell.expr(x.value)}
+
+
+def _reads_along(x: Loop) -> bool:
+    """Whether a loop may read a place of its own in each turn."""
+    places = [e.attrs[1] for e in below(statement.value for statement in x.body) if e.op is LOAD]
+    return any(x.axis in axes_of(place) or data_exprs(place) for place in places)
 
 
 def _scores(model, s: Template, operand: Operand, count: str, group: str) -> list[dict]:

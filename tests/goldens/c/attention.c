@@ -19,7 +19,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
 __attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
@@ -309,6 +309,7 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
 #endif
 }
 #define GC_FEW (GC_LANES < 4 ? GC_LANES : 4)
+typedef float gc_some __attribute__((vector_size(GC_FEW * sizeof(float)), aligned(sizeof(float))));
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_few_scores(const float *restrict lanes, const float *const *k,
     const float *const *v, int64_t count, int64_t depth, int64_t width, float *restrict score);
@@ -386,7 +387,7 @@ static __attribute__((noinline)) void gc_few_weighted(const float *restrict weig
 }
 #endif
 
-int64_t contract_attention_539d1cea(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_a539f86b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -493,7 +494,7 @@ int64_t contract_attention_539d1cea(void *const *buf, const int64_t *arg, int64_
                     } else {
                         for (int64_t n = n_from; n < n_to; n++) {
                             #pragma omp simd
-                            for (int64_t l = 0; l < m_to - m_from; l++) {
+                            for (int64_t l = 0; l < group; l++) {
                                 const int64_t m = m_from + l;
                                 score[(n - n_from) * group + l] = ((n) <= (m)) ? (score[(n - n_from) * group + l] * p1) : (-__builtin_inff());
                                 most[l] = score[(n - n_from) * group + l] > most[l] ? score[(n - n_from) * group + l] : most[l];
@@ -516,7 +517,8 @@ int64_t contract_attention_539d1cea(void *const *buf, const int64_t *arg, int64_
                 float *restrict lanes = all_lanes + (m_from - m_first) * depth;
                 float *restrict sums = all_sums + (m_from - m_first) * width;
                 float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
-                for (int64_t e = 0; e < width; e++)
+                for (int64_t e = 0; few && e < width; e++) *(gc_some *)(sums + e * group) /= *(const gc_some *)total;
+                for (int64_t e = 0; !few && e < width; e++)
                     for (int64_t l = 0; l < group; l++) sums[e * group + l] /= total[l];
                 const float *restrict attention0 = sums;
                 for (int64_t m = m_from; m < m_to; m++) {

@@ -96,7 +96,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
 __attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
@@ -126,7 +126,7 @@ static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const f
         y[l] = gc_erf_float(x[l]);
 }
 
-int64_t map_sub_0303ec49(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_ba07bd85(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -19,7 +19,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
 __attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
@@ -42,7 +42,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t map_pad_8a76abcd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_pad_384981a0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

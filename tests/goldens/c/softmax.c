@@ -26,7 +26,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
 __attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
 #define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_sum_div_a3d60beb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_3b4dda30(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];

@@ -26,7 +26,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -104;
+__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
 __attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
@@ -49,7 +49,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_2818b89a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
