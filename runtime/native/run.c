@@ -12,7 +12,7 @@
  * that threads take them as those of one job. A launch that follows the one before is of the same job: chunk by chunk
  * all of its launches are run one after the other. They have one member each, and no kernel of theirs stops. */
 
-#define AWAKE_NS 12000      /* less work than this is not shared, even with threads that are spinning */
+#define AWAKE_NS 6000       /* less work than this is not shared, even with threads that are spinning */
 #define ASLEEP_NS 40000     /* less work than this is done before a sleeping thread has woken up */
 #define HUGE (2 << 20)      /* bytes of a large page of memory */
 #define GRAB_NS 100000      /* threads take more chunks at once until a grab lasts this long */
