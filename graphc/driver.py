@@ -76,7 +76,7 @@ def _import_pipeline() -> None:
     """Passes, Jinja and the frame of the kernels, which a process with an empty cache is going to need."""
     import graphc.build  # noqa: F401
     from graphc import codegen
-    codegen.prepare("c")
+    codegen.prepare()
 
 
 backends.meanwhile.append(_import_pipeline)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
 from graphc.ir.target import Target
+from graphc.ir.trees import CHUNKS
 
 if TYPE_CHECKING:
     from graphc.codegen.spell import Speller
@@ -66,14 +67,16 @@ def environment():
     import jinja2
 
     from graphc.codegen.loader import Loader, bytecode_cache
-    return jinja2.Environment(loader=Loader(), bytecode_cache=bytecode_cache(), trim_blocks=True, lstrip_blocks=True,
-                              undefined=jinja2.StrictUndefined, keep_trailing_newline=True, auto_reload=False,
-                              optimized=False)
+    found = jinja2.Environment(loader=Loader(), bytecode_cache=bytecode_cache(), trim_blocks=True, lstrip_blocks=True,
+                               undefined=jinja2.StrictUndefined, keep_trailing_newline=True, auto_reload=False,
+                               optimized=False)
+    found.globals["CHUNKS"] = CHUNKS
+    return found
 
 
-def prepare(dialect: str) -> None:
-    """Do beforehand what the first kernel in a dialect would wait for: imports, and the frame of all kernels."""
-    _loops(dialect).prepare(environment(), dialect)
+def prepare() -> None:
+    """Do beforehand what the first kernel in C would wait for: imports, and the frame of all kernels."""
+    _loops("c").prepare(environment())
 
 
 def target_of(dialect: str) -> Target:

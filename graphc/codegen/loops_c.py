@@ -45,11 +45,11 @@ def render(kernel: Kernel, environment, name: str) -> Rendered:
     return Rendered.of(KernelSource(entry, text, parts=parts), model.spell, model.scratch)
 
 
-def prepare(environment, name: str) -> None:
+def prepare(environment) -> None:
     """Compile the template of the frame."""
     environment.get_template("c/kernel.c.j2")
     macros(environment, "c/loops.c.j2")["body"]
-    dialect(name)
+    dialect("c")
 
 
 def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]:

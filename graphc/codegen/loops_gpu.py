@@ -49,13 +49,6 @@ def most_members(target: Target, buffers: int, words: int) -> int:
     return max((target.arguments - 16) // (8 * (buffers + words + 1)), 1) if target.arguments else 0
 
 
-def prepare(environment, name: str) -> None:
-    """Compile the template of the frame."""
-    environment.get_template("gpu/kernel.j2")
-    _preamble(environment, name)
-    macros(environment, "gpu/loops.j2")["body"]
-
-
 @functools.cache
 def _preamble(environment, name: str) -> str:
     return environment.get_template(f"{name}/preamble.j2").render().strip()
