@@ -3,7 +3,7 @@
     realize(nodes)  ->  canonical graph  ->  program cache?  ->  bind buffers and scalars, launch
                                               | miss
                                               v
-          simplify -> split -> fuse -> lower -> plan memory -> render -> Program -> compile what the kernel cache lacks
+          build.py: passes -> kernels -> memory -> source -> Program -> compile what the kernel cache lacks
 """
 from __future__ import annotations
 

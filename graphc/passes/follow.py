@@ -23,6 +23,7 @@ from graphc.passes.memory import MemoryPlan
 MOST = 64           # launches of a job
 ARENA = -1
 
+
 class _Piece(Struct, frozen=True):
     """What the chunks of a launch touch of memory: chunk k the bytes from begin + k * chunk on; None: any of them."""
 
@@ -129,8 +130,5 @@ def _stride(index: Index, axes: tuple[Axis, ...]) -> int | None:
     if not walk:
         return None
     stride = index.coefficient(walk[-1])
-    row = ix.ZERO
-    for axis, step in zip(walk, ix.strides(tuple(a.extent for a in walk)), strict=True):
-        row = ix.add(row, ix.mul(ix.of(axis), step))
-    low, high = ix.add(index, ix.mul(row, -stride)).bounds
+    low, high = ix.add(index, ix.mul(ix.of_axes(tuple(walk)), -stride)).bounds
     return stride if 0 <= low and high < stride else None
