@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -70,6 +73,12 @@ def test_default_generator():
     np.testing.assert_array_equal(np.asarray(gc.random.default_rng(3).random(4)), x)
     assert gc.random.rand(2, 3).shape == gc.random.randn(2, 3).shape == (2, 3)
     assert gc.random.randint(5, size=3).dtype == gc.int64
+
+
+def test_a_jitted_function_may_be_the_first_to_draw():
+    code = ("import graphc as gc; f = gc.jit(lambda x: x + gc.random.uniform(size=3)); "
+            "a, b = f(gc.zeros(3)), f(gc.zeros(3)); assert gc.all(a != b) and gc.random.default_generator.state")
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
