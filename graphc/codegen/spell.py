@@ -21,7 +21,9 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Loop
 from graphc.ir.node import Node, const_value
-from graphc.ir.ops import BITCAST, CAST, CHECK_INDEX, CONST, FAST, NEXTAFTER, PARAM, Op
+from graphc.ir.ops import (
+    ABS, BITCAST, CAST, CHECK_INDEX, CONST, FAST, FENCE, MAXIMUM, MINIMUM, NEG, NEXTAFTER, PARAM, WHERE, Op,
+)
 from graphc.ir.target import Target
 
 TEMPLATES = Path(*codegen_templates.__path__)
@@ -31,6 +33,7 @@ SHORT = 16      # steps up to this may be literal where no axis goes along neigh
 DEALT = (2, 3, 4, 8, 16)    # if GCC 12 can do that for several neighbours at a time; by other steps it gives up
 FEW = 4         # what is divided by up to so many needs no division
 NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after every operation
+_EXACT = (WHERE, FENCE, MAXIMUM, MINIMUM, NEG, ABS)     # but for these, which give no more digits than they take
 
 
 class Dialect(Struct, frozen=True):
@@ -349,7 +352,7 @@ def _spelling(name: str, op: Op, source: DType, dtype: DType, count: int, fast: 
     places = [f"{{{k}}}" for k in range(count)]
     text = spelling.format(*places, t=target, s=language.register(source), u=unsigned(target))
     helpers = [helper for helper in _HELPER.findall(text) if not helper.startswith("gc_v")]
-    if dtype in NARROW and op.name not in ("where", "fence", "maximum", "minimum", "neg", "abs"):
+    if dtype in NARROW and op not in _EXACT:
         helpers.append(f"gc_round_{dtype}")
         text = f"gc_round_{dtype}({text})"
     return text, tuple(helpers)

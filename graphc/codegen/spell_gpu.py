@@ -7,7 +7,7 @@ from graphc.codegen.spell import NARROW, Speller
 from graphc.codegen.wide_gpu import Wide
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.index import FloorDiv, Index
+from graphc.ir.index import FloorDiv, Index, Mod
 from graphc.ir.node import Node
 
 REAL = {"cfloat": "float", "cdouble": "double"}
@@ -23,7 +23,7 @@ class GpuSpeller(Speller):
     wide: Wide | None = None
 
     def _atom(self, atom) -> str:
-        if type(atom).__name__ not in ("FloorDiv", "Mod") or atom.numerator.bounds[0] < 0:
+        if type(atom) not in (FloorDiv, Mod) or atom.numerator.bounds[0] < 0:
             return super()._atom(atom)
         name = "gc_quotient" if type(atom) is FloorDiv else "gc_rest"
         return f"{name}({self.index(atom.numerator)}, {self.arg(atom.denominator)})"

@@ -33,6 +33,4 @@ GRAPH_PASSES = (
 TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
              "blocked": frozenset(("blocked",)), "panels": frozenset(("panels",))}
 
-__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "call_library", "drop_unread", "follows", "fuse", "lay_panels",
-           "lower", "plan_memory", "recognise_attention", "recognise_blocks", "recognise_gradient", "relax",
-           "simplify", "split_reductions"]
+__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "follows", "fuse", "lower", "plan_memory"]

@@ -14,10 +14,10 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, Template, data_exprs, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import CAST, CONTRACT, ELEMENTWISE, FMA
+from graphc.ir.ops import BITCAST, CAST, CONTRACT, ELEMENTWISE, FENCE, FMA
 
 HALF_L2 = 1 << 18
-_FREE = ("fence", "bitcast")
+_FREE = (FENCE, BITCAST, CAST)
 
 
 class Cost(Struct, frozen=True):
@@ -95,7 +95,7 @@ def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
         seen.add((expr, loops))
         if expr.op is LOAD:
             loads.append(_access(expr.attrs[0], expr.attrs[1], loops, stage, kernel))
-        elif expr.op.kind == ELEMENTWISE and expr.op is not CAST and expr.op.name not in _FREE:
+        elif expr.op.kind == ELEMENTWISE and expr.op not in _FREE:
             count += 2 * times if expr.op is FMA else times
         stack.extend(operands(expr))
     return count

@@ -16,7 +16,7 @@ from graphc.ir.kernel import (
     INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Let, Local, Loop, Store, data_exprs, index_of, operands,
 )
 from graphc.ir.node import Node, make, rebuild
-from graphc.ir.ops import CONST, PARAM
+from graphc.ir.ops import CHECK_INDEX, CONST, PARAM
 
 MAX_HEIGHT = 5      # deeper formulas are cut into several lines
 
@@ -120,7 +120,7 @@ class _Placer:
             index = self._map_data(index, done)
         new = self._rebuild(expr, srcs, index)
         self.heights[new] = 1 + max([self.heights.get(s, 0) for s in new.srcs], default=0)
-        if self.uses.get(expr, 0) > 1 or self.heights[new] > MAX_HEIGHT or expr.op.name == "check_index":
+        if self.uses.get(expr, 0) > 1 or self.heights[new] > MAX_HEIGHT or expr.op is CHECK_INDEX:
             return self._name(expr, new, depth, scopes), depth
         return new, depth
 

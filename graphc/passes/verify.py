@@ -19,8 +19,8 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node, topological
 from graphc.ir.ops import (
-    ATTENTION, BLOCKED, BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, OTHER,
-    PAD, PARAM, PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+    ATTENTION, BITCAST, BLOCKED, BUFFER, CAST, COMPLEX, CONCAT, CONST, CONTRACT, ELEMENTWISE, EXPAND, GATHER, LIBRARY,
+    OTHER, PAD, PARAM, PART, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, SOURCE, TABLE, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 from graphc.ir.schedule import Schedule
 
@@ -74,7 +74,7 @@ def _dtype_problem(node: Node) -> str | None:
     if wanted is not node.dtype:
         return f"should be {wanted}"
     first = dtypes[1:] if op is WHERE else dtypes
-    if op.kind == ELEMENTWISE and op.name != "bitcast" and len(set(first)) > 1:
+    if op.kind == ELEMENTWISE and op is not BITCAST and len(set(first)) > 1:
         return f"mixes {', '.join(map(str, dtypes))}"
     if op is WHERE and dtypes[0] is not dt.bool:
         return f"chooses by {dtypes[0]}"
