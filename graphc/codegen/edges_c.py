@@ -14,14 +14,13 @@ from msgspec.structs import replace
 from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.conditions import Edge, agreement, comparisons, edge, is_comparison, sides, usual, with_answers
+from graphc.ir.conditions import (
+    MAX_CUTS, MAX_REPEATED, Edge, agreement, comparisons, edge, is_comparison, sides, usual, with_answers,
+)
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs, has_masked_load
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ABS, AND, CONST, LE, LT, OR, WHERE
-
-MAX_CUTS = 4                # pieces of code grow with every cut
-MAX_STATEMENTS = 200        # larger bodies are not repeated
 
 
 class Pieces(Struct, frozen=True):
@@ -37,7 +36,7 @@ def pieces(body: tuple, axis: Axis, lets: dict[str, Node], row: Axis | None = No
     """None where nothing is asked. `lets`: what is named outside of the loop; `row`: an axis inside of it."""
     lets = lets | {s.name: s.value for s in body if type(s) is Let}
     asked = {s.value: _asked(s.value, lets) for s in body}
-    if sum(1 for _ in below(asked)) > MAX_STATEMENTS:
+    if sum(1 for _ in below(asked)) > MAX_REPEATED:
         return None
     along: dict[Node, Edge] = {}
     across: dict[Node, Node] = {}

@@ -13,6 +13,9 @@ from graphc.ir.kernel import INDEX, LOAD, below, data_exprs, index_of
 from graphc.ir.node import Node, const, make, rebuild, topological
 from graphc.ir.ops import AND, CONST, LE, LT, WHERE
 
+MAX_CUTS = 4                # of a loop, where answers change: pieces of code grow with every cut
+MAX_REPEATED = 200          # expressions of its body: larger ones are not repeated
+
 TRUE, FALSE = const(True, dt.bool), const(False, dt.bool)
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from graphc.ir import index as ix
-from graphc.ir.conditions import Edge, agreement, comparisons, edge, sides, usual, with_answers
+from graphc.ir.conditions import (
+    MAX_CUTS, MAX_REPEATED, Edge, agreement, comparisons, edge, sides, usual, with_answers,
+)
 from graphc.ir.index import Axis
 from graphc.ir.kernel import If, Loop, below
 from graphc.ir.node import Node
-
-MAX_CUTS = 4                # pieces of code grow with every cut
-MAX_STATEMENTS = 200        # larger bodies are not repeated
 
 
 def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tuple:
@@ -32,7 +31,7 @@ def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tupl
         elif one and atom in other:
             across[expr] = usual(expr)
     plain = (Loop(axis, "vector", body),)
-    if not along and not across or sum(1 for _ in below(values)) > MAX_STATEMENTS:
+    if not along and not across or sum(1 for _ in below(values)) > MAX_REPEATED:
         return plain
     fast = _pieces(tuple(_resolve(s, across) for s in body), axis, along)
     return (If(agreement(across), fast, plain),) if across else fast
