@@ -165,6 +165,24 @@ def test_edges_of_a_padded_array_do_not_fill_a_kernel():
     assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < 6000     # without the dialect's preamble
 
 
+def test_a_stack_that_is_added_up_and_read_again_is_stored():
+    """Lattice Boltzmann: in a loop over nine parts, each moved its own way, every element would ask which it is of."""
+    moves = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+    along = gc.asarray(np.array(moves, np.float32)).reshape(9, 2, 1, 1)
+
+    def step(f):
+        density = gc.sum(f, axis=0)
+        flow = [gc.sum(f * along[:, k], axis=0) / density for k in (0, 1)]
+        ahead = along[:, 0] * flow[0] + along[:, 1] * flow[1]
+        f = f + 0.6 * (density * (1 + 3 * ahead + 4.5 * ahead**2) / 9 - f)
+        return gc.stack([gc.roll(f[i], move, axis=(0, 1)) for i, move in enumerate(moves)])
+
+    f = array(9, 40, 60)
+    plan = gc.plan(step(step(f)))
+    assert len(plan.kernels) == 4, f"{plan}"
+    assert max(len(kernel.source.splitlines()) for kernel in plan.kernels) < 1000     # as one, it took gcc 7 s
+
+
 def test_a_long_formula_of_shared_parts_is_cut_where_a_kernel_is_full():
     x = gc.asarray(np.linspace(0, 1, 1000, dtype=np.float32))
     t = x

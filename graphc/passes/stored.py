@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER, SOURCE,
-    WINDOW,
+    BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
+    SOURCE, WINDOW,
 )
 from graphc.passes.evaluate import (
-    UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined, worth_storing,
+    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
+    worth_storing,
 )
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -61,7 +62,8 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
             written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
             (stored if written_out else anchors).add(node)
         elif node not in stored:
-            if _must_store(node, users.get(node, ())) or _interleaves(node, users.get(node, ())):
+            readers = users.get(node, ())
+            if _must_store(node, readers) or _interleaves(node, readers) or _asks_often(node, readers, anchors):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node], places):
                 stored.add(node)
@@ -78,6 +80,14 @@ def _of_windows(node: Node) -> bool:
     while node.op.kind in (REDUCE, MOVEMENT) and node.op is not WINDOW:
         node = node.srcs[0]
     return node.op is WINDOW
+
+
+def _asks_often(node: Node, users: Sequence[Node], anchors: set[Node]) -> bool:
+    """Whether a loop over a stack of many parts, which is read elsewhere too, would ask at each element which part it
+    is of: the velocities of a lattice, each moved its own way, that are added up and then compared with the sum."""
+    return (node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST and len(users) > 1
+            and any(user in anchors and user.op.kind == REDUCE and user.attrs == (node.attrs[0], "outer")
+                    for user in users))
 
 
 def _interleaves(node: Node, users: Sequence[Node]) -> bool:
