@@ -14,54 +14,52 @@ TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float",
 
 def helper_texts(environment, spell: Speller) -> list[str]:
     """The text of every helper that the kernel uses, each once."""
-    general = macros(environment, "c/helpers.c.j2")
-    inlined = macros(environment, "c/math.c.j2")
     texts: dict[str, None] = {}
     vector_math = False
     for name in spell.helpers:
-        stem = name.removeprefix("gc_")
-        if stem in ("check_index", "threefry", "odd", "stream"):
-            text = general[stem]()
-        elif stem.startswith(("tiles_", "rows_", "bytes_", "queries_")):
-            file, name, c_type = stem.split("_", 2)
-            text = macros(environment, f"c/{file}.c.j2")[name](c_type)
-        elif stem in ("widen_float16", "narrow_float16"):
-            texts[general["float16"]().strip()] = None
-            text = general["widen_float16"]()
-        elif stem.endswith(("bfloat16", "float16")):
-            text = general["bfloat16" if stem.endswith("bfloat16") else "float16"]()
-        elif stem.startswith("bits_"):
-            c_type = stem.removeprefix("bits_")
-            text = general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type))
-        elif stem.startswith("bitcast_"):
-            text = general["bitcast"](*_two_types(stem.removeprefix("bitcast_")))
-        elif stem in inlined:
-            for part in (*_words(general, stem.rpartition("_")[2]), inlined["mad"](*TYPES[stem.rpartition("_")[2]])):
-                texts[part.strip()] = None
-            text = inlined[stem]()
-        elif stem.startswith(("floordiv_", "remainder_")) and (c_type := stem.partition("_")[2]) in TYPES:
-            texts[_fmod(environment, c_type)] = None
-            text, _ = _typed(general, general, stem)
-            vector_math = vector_math or c_type == "double"
-        elif stem in ("fmod_float", "fmod_double"):
-            text = _fmod(environment, stem.removeprefix("fmod_"))
-            vector_math = vector_math or stem == "fmod_double"
-        elif stem.startswith(("floordiv_", "remainder_")) and "64" in stem:
-            name, _, c_type = stem.partition("_")
-            texts[_typed(general, general, f"place_{stem}")[0].strip()] = None
-            text = macros(environment, "c/wide.c.j2")[name](c_type)
-            vector_math = True
-        elif stem.startswith(("max_", "min_", "most_")):
-            for part in _words(general, stem.partition("_")[2]):
-                texts[part.strip()] = None
-            text, _ = _typed(general, general, stem)
-        else:
-            text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
-            vector_math = vector_math or math
-        texts[text.strip()] = None
-    if vector_math:
-        return [general["vector_math"]().strip(), *texts]
-    return list(texts)
+        found, math = _texts(environment, name.removeprefix("gc_"))
+        texts.update(dict.fromkeys(found))
+        vector_math = vector_math or math
+    frame = (macros(environment, "c/helpers.c.j2")["vector_math"]().strip(),) if vector_math else ()
+    return [*frame, *texts]
+
+
+@functools.cache
+def _texts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
+    """The text of a helper behind those of what it calls, and whether the vector library is among that."""
+    found, math = _parts(environment, stem)
+    return tuple(text.strip() for text in found), math
+
+
+def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
+    general, inlined = macros(environment, "c/helpers.c.j2"), macros(environment, "c/math.c.j2")
+    first, _, c_type = stem.partition("_")
+    if stem in ("check_index", "threefry", "odd", "stream"):
+        return (general[stem](),), False
+    if first in ("tiles", "rows", "bytes", "queries"):
+        name, _, c_type = c_type.partition("_")
+        return (macros(environment, f"c/{first}.c.j2")[name](c_type),), False
+    if stem in ("widen_float16", "narrow_float16"):
+        return (general["float16"](), general["widen_float16"]()), False
+    if stem.endswith("float16"):
+        return (general["bfloat16" if stem.endswith("bfloat16") else "float16"](),), False
+    if first == "bits":
+        return (general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type)),), False
+    if first == "bitcast":
+        return (general["bitcast"](*_two_types(c_type)),), False
+    if stem in inlined:
+        return (*_words(general, c_type), inlined["mad"](*TYPES[c_type]), inlined[stem]()), False
+    if first in ("floordiv", "remainder") and c_type in TYPES:
+        return (_fmod(environment, c_type), _typed(general, general, stem)[0]), c_type == "double"
+    if first in ("floordiv", "remainder") and "64" in c_type:
+        place, _ = _typed(general, general, f"place_{stem}")
+        return (place, macros(environment, "c/wide.c.j2")[first](c_type)), True
+    if stem in ("fmod_float", "fmod_double"):
+        return (_fmod(environment, c_type),), c_type == "double"
+    if first in ("max", "min", "most"):
+        return (*_words(general, c_type), _typed(general, general, stem)[0]), False
+    text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
+    return (text,), math
 
 
 _NAME = re.compile(r"\b(?:gc|GC)_\w+")
