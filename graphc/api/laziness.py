@@ -106,7 +106,10 @@ def check(tensor: Tensor) -> None:
     limit = settings.lazy_limit
     if not limit or _state.paused:
         return
-    if node.depth >= limit or (node.depth >= limit * 3 // 4 and node.site == _state.cut is not None):
+    enough = limit * 3 // 4 if node.site == _state.cut is not None else limit
+    if node.depth >= enough:
+        _count_depths_anew()
+    if node.depth >= enough:
         _state.cut = node.site
         _realize(_ends(node, limit // 2))
         driver.realize([node])      # what is wrong with this one is reported here
@@ -116,6 +119,14 @@ def check(tensor: Tensor) -> None:
             alarm.move(max(MOST_NODES, 2 * len(interned)))  # what remains is read by others, or constant
     elif pool.in_use > alarm.bytes:
         check_leaves(node)
+
+
+def _count_depths_anew() -> None:
+    """What was realized after something had been recorded on it is a leaf now. In a training loop that is so in each
+    step: its depth, as it was recorded, grows for ever, and what waits is never deeper than two steps."""
+    with driver.lock:
+        for n in topological([n for entry in list(interned.values()) if (n := entry()) is not None]):
+            n.depth = 0 if n.value is not None else 1 + max((src.depth for src in n.srcs), default=-1)
 
 
 def check_leaves(node: Node) -> None:
