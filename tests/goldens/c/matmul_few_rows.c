@@ -40,13 +40,17 @@ __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, cons
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
     int64_t stride, int start);
 #else
-/* `rows` rows of a, whose factors x has side by side, times `count` rows of b, two vectors of columns at a time */
+/* `rows` rows of a, whose factors x has side by side, times `count` rows of b, two vectors of columns at a time; the
+   same columns of a few rows from `later` on are asked for */
 static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, const int count,
     const float *restrict x, const float *restrict b, int64_t b_stride, int64_t columns, float *restrict parts,
-    int64_t stride, int start)
+    int64_t stride, int start, const float *later, int64_t later_rows)
 {
     for (int64_t n = 0; n + 2 * GC_LANES <= columns; n += 2 * GC_LANES) {
         const float *from = b + n;
+        for (int64_t k = 0; k < later_rows; k++)
+            for (int64_t l = 0; l < 2 * GC_LANES; l += 64 / sizeof(float))
+                __builtin_prefetch(later + k * b_stride + n + l);
         gc_vector c[4][2];
 #pragma GCC unroll 4
         for (int r = 0; r < rows; r++)
@@ -113,11 +117,18 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                 const int first = start && !k;
                 const float *y = b + k * b_stride + n, *factors = x + r * deep;
                 float *to = parts + r * stride + n;
+                /* each group of rows asks for its share of the strip after this one */
+                const float *next = n + strip < columns ? y + strip : b + (k + deep) * b_stride;
+                const int64_t from = r * deep / rows;
                 step = gc_sweep_step(rows - r, deep);
-                if (deep == 1) gc_sweep_some(1, 1, factors, y, b_stride, some, to, stride, first);
-                else if (step == 4) gc_sweep_some(4, 8, factors, y, b_stride, some, to, stride, first);
-                else if (step == 2) gc_sweep_some(2, 8, factors, y, b_stride, some, to, stride, first);
-                else gc_sweep_some(1, 8, factors, y, b_stride, some, to, stride, first);
+                const int64_t share = rows > 2 ? (r + step) * deep / rows - from : 0;
+                next += from * b_stride;
+                if (deep == 1) gc_sweep_some(1, 1, factors, y, b_stride, some, to, stride, first, next, 0);
+                else if (step == 4)
+                    gc_sweep_some(4, 8, factors, y, b_stride, some, to, stride, first, next, share);
+                else if (step == 2)
+                    gc_sweep_some(2, 8, factors, y, b_stride, some, to, stride, first, next, share);
+                else gc_sweep_some(1, 8, factors, y, b_stride, some, to, stride, first, next, share);
                 if (whole < some)
                     gc_sweep_rest(step, deep, factors, y + whole, b_stride, some - whole, to + whole, stride, first);
             }
@@ -125,7 +136,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_eca6c894(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cf904881(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
