@@ -70,8 +70,13 @@ _LAZY = {
     **dict.fromkeys(
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
-    **dict.fromkeys("convolve corrcoef correlate digitize geomspace gradient interp logspace nan_to_num".split(),
-                    "graphc.api.samples"),
+    **dict.fromkeys(
+        "convolve corrcoef correlate digitize geomspace gradient interp logspace nan_to_num polyval sinc trapezoid"
+        .split(), "graphc.api.samples"),
+    **dict.fromkeys("nanmedian nanpercentile nanquantile nanstd nanvar".split(), "graphc.api.missing"),
+    **dict.fromkeys(
+        "append column_stack dstack fliplr flipud ravel_multi_index rot90 select tril_indices triu_indices"
+        " unravel_index".split(), "graphc.api.arranging"),
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),

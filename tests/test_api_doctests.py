@@ -9,8 +9,8 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["activations", "attention", "convolution", "einsum", "fft", "linalg", "manipulation", "products", "random",
-           "reductions", "sorting"]
+MODULES = ["activations", "arranging", "attention", "convolution", "einsum", "fft", "linalg", "manipulation", "missing",
+           "products", "random", "reductions", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -12,6 +12,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.linalg import LinAlgError  # noqa: F401  what singular matrices raise
 
 from graphc.api import record
 from graphc.api import reductions as red
@@ -527,3 +528,17 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
     off = abs_(x2 - matmul(x1, x))
     axis = -1 if x2.ndim == 1 else -2
     return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), matrix_rank(x1, rtol=rtol), svdvals(x1))
+
+
+def cond(x, /, p=None):
+    """The condition number of matrices: the norm, 2 by default, times that of the inverse.
+
+    >>> import graphc as gc
+    >>> gc.linalg.cond(gc.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
+    2.0
+    """
+    x = _wide_matrices(x, "cond")
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        return red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)
+    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)

@@ -8,13 +8,13 @@ import numpy as np
 from graphc.api.creation import arange, linspace
 from graphc.api.diagonals import diagonal
 from graphc.api.elementwise import (
-    abs, clip, conj, equal, floor, imag, isnan, make_complex, pow, real, sign, sqrt, where,
+    abs, clip, conj, equal, floor, imag, isnan, make_complex, pow, real, sign, sin, sqrt, where,
 )
 from graphc.api.indexing import take
-from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad
+from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, slice_axis
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, normalize_axes
-from graphc.api.reductions import _floating, cov, sum
+from graphc.api.reductions import _floating, cov, diff, sum
 from graphc.api.sorting import searchsorted
 from graphc.api.windows import sliding_window_view
 from graphc.errors import ShapeError
@@ -228,3 +228,45 @@ def digitize(x, bins, /, right: bool = False):
     if (edges[1:] <= edges[:-1]).all():
         return edges.size - searchsorted(flip(as_tensor(bins)), x, side=side)
     raise ShapeError("the edges neither rise nor fall", op="digitize", fix="sort them: gc.sort(bins)")
+
+
+def trapezoid(y, x=None, /, dx: float = 1.0, axis: int = -1):
+    """The integral of samples along an axis, by trapezoids between samples dx, or the differences of x, apart.
+
+    >>> import graphc as gc
+    >>> gc.trapezoid(gc.asarray([1.0, 2.0, 4.0]), [0.0, 1.0, 3.0]).item()
+    7.5
+    """
+    y = moveaxis(_floating(y, "trapezoid"), axis, -1)
+    if x is not None:
+        x = _floating(x, "trapezoid")
+        dx = diff(x) if x.ndim == 1 else diff(moveaxis(x, axis, -1))
+    last, pieces = y.ndim - 1, max(y.shape[-1] - 1, 0)
+    both = slice_axis(y, last, min(1, y.shape[-1]), pieces) + slice_axis(y, last, 0, pieces)
+    return sum(dx * both / 2.0, -1)
+
+
+def polyval(p, x, /):
+    """A polynomial's values at x, by Horner's rule; coefficients from the highest power down, as in NumPy.
+
+    >>> import graphc as gc
+    >>> gc.polyval([1, 2, 3], gc.asarray(2.0)).item()
+    11.0
+    """
+    x, p = as_tensor(x), as_tensor(p)
+    found = x * 0
+    for k in range(p.shape[0]):
+        found = found * x + p[k]
+    return found
+
+
+def sinc(x, /):
+    """sin(pi x) / (pi x), 1 at 0.
+
+    >>> import graphc as gc
+    >>> gc.sinc([0.0, 0.5]).tolist()
+    [1.0, 0.6366197723675814]
+    """
+    x = _floating(x, "sinc")
+    angle = where(x == 0, 1.0, x * math.pi)
+    return where(x == 0, 1.0, sin(angle) / angle)

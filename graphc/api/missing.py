@@ -1,0 +1,77 @@
+"""Statistics of the elements that are not NaN, as NumPy's: composites of others."""
+from __future__ import annotations
+
+import numpy as np
+
+from graphc.api.elementwise import abs, clip, floor, isnan, where
+from graphc.api.indexing import take_along_axis
+from graphc.api.manipulation import reshape, stack
+from graphc.api.record import cast
+from graphc.api.reductions import _floating, _full, _rows, nanmean, sqrt, sum
+from graphc.api.sorting import sort
+from graphc.errors import DTypeError, ShapeError
+from graphc.ir import dtype as dt
+
+
+def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
+    """The variance of the elements that are not NaN; NaN where there are not more of them than `ddof`.
+
+    >>> import graphc as gc
+    >>> gc.nanvar(gc.asarray([1.0, float("nan"), 3.0])).item()
+    1.0
+    """
+    x = _floating(x, "nanvar")
+    result, x = x.dtype.real, cast(x, x.dtype.accumulator)
+    unknown = isnan(x)
+    off = abs(where(unknown, 0, x - nanmean(x, axis, keepdims=True)))
+    count = sum(cast(~unknown, off.dtype), axis, keepdims=keepdims)
+    found = sum(off * off, axis, keepdims=keepdims) / (count - ddof)
+    return cast(where(count > ddof, found, float("nan")), result)
+
+
+def nanstd(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
+    """The square root of nanvar."""
+    return sqrt(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+
+
+def nanquantile(x, q, /, axis=None, *, keepdims: bool = False):
+    """As quantile, of the elements that are not NaN; NaN where there are none.
+
+    >>> import graphc as gc
+    >>> gc.nanquantile(gc.asarray([1.0, float("nan"), 3.0, 2.0]), [0.5, 0.75]).tolist()
+    [2.0, 2.5]
+    """
+    q = np.asarray(q, np.float64)
+    if not ((q >= 0) & (q <= 1)).all():
+        raise ShapeError("quantiles must be between 0 and 1", op="nanquantile")
+    x = _floating(x, "nanquantile")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{x.dtype} has no order", op="nanquantile")
+    rows, kept = _rows(x, axis, "nanquantile")
+    rest = kept if keepdims else rows.shape[:-1]
+    if rows.shape[-1] == 0 or not q.size:
+        return _full((*q.shape, *rest), float("nan"), x.dtype)
+    rows, count = sort(rows), sum(cast(~isnan(rows), dt.int64), -1, keepdims=True)      # NaN sorts last
+    last = clip(count - 1, 0, None)
+    found = [reshape(where(count == 0, float("nan"), _at(rows, last, k)), rest) for k in q.reshape(-1).tolist()]
+    return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
+
+
+def _at(rows, last, q: float):
+    """Between the two of the first last + 1 elements of each row that lie around q * last, as `quantile` does."""
+    position = cast(last, dt.float64) * q
+    low = cast(floor(position), dt.int64)
+    part = cast(position - floor(position), rows.dtype)
+    below, above = (take_along_axis(rows, k, axis=-1) for k in (low, where(low < last, low + 1, last)))
+    step = above - below
+    return where(part == 0, below, where(part < 0.5, below + step * part, above - step * (1 - part)))
+
+
+def nanmedian(x, /, axis=None, *, keepdims: bool = False):
+    """As median, of the elements that are not NaN; NaN where there are none."""
+    return nanquantile(x, 0.5, axis, keepdims=keepdims)
+
+
+def nanpercentile(x, q, /, axis=None, *, keepdims: bool = False):
+    """As nanquantile, with q in 0..100."""
+    return nanquantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)

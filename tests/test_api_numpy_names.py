@@ -1,0 +1,56 @@
+"""Functions that NumPy has beyond the Array API, all composites, on the reference: the same calls to both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from api_compare import check, sample
+
+import graphc as gc
+
+X = sample((5, 6), "float64", special=True)
+X[np.isinf(X)] = 0.5
+X[:, 3] = np.nan
+CALLS = {
+    **{f"{name} {axis}": lambda np, x, name=name, axis=axis: getattr(np, name)(x, axis=axis)
+       for name in ("nanvar", "nanstd", "nanmedian") for axis in (None, 0, 1)},
+    "nanvar with ddof": lambda np, x: np.nanvar(x, axis=1, ddof=1, keepdims=True),
+    "nanvar of complex numbers": lambda np, x: np.nanvar(x + 1j * x[::-1], axis=1),
+    "nanstd of half": lambda np, x: np.nanstd(x.astype("float16"), axis=1),
+    "nanquantile": lambda np, x: np.nanquantile(x, [0.1, 0.5, 0.77, 1.0], axis=1),
+    "nanpercentile": lambda np, x: np.nanpercentile(x, 30, axis=0, keepdims=True),
+    "nanmedian of integers": lambda np, x: np.nanmedian(np.asarray([3, 1, 2])),
+    "fliplr": lambda np, x: np.fliplr(x), "flipud": lambda np, x: np.flipud(x),
+    **{f"rot90 {k}": lambda np, x, k=k: np.rot90(x, k) for k in (-1, 0, 1, 2, 3, 5)},
+    "rot90 axes": lambda np, x: np.rot90(np.stack([x, x]), 1, (2, 0)),
+    "column_stack": lambda np, x: np.column_stack([x[:, 0], x, x[:, 1]]),
+    "dstack": lambda np, x: np.dstack([x, x * 2]), "dstack of vectors": lambda np, x: np.dstack([x[0], x[1]]),
+    "append": lambda np, x: np.append(x, [[1, 2]]), "append rows": lambda np, x: np.append(x, x[:2], 0),
+    "select": lambda np, x: np.select([x < 0, x < 0.5], [x, x * 2], 7.0),
+    "triu_indices": lambda np, x: np.stack(np.triu_indices(4, 1, 6)),
+    "tril_indices": lambda np, x: np.stack(np.tril_indices(4, -1)),
+    "unravel_index": lambda np, x: np.stack(np.unravel_index(np.asarray([0, 7, 23]), (2, 3, 4))),
+    "ravel_multi_index": lambda np, x: np.ravel_multi_index((np.asarray([0, 1]), np.asarray([2, 0])), (2, 3)),
+    "trapezoid": lambda np, x: np.trapezoid(x), "trapezoid along 0": lambda np, x: np.trapezoid(x, None, 0.5, 0),
+    "trapezoid over x": lambda np, x: np.trapezoid(x, np.cumsum(np.ones(6))),
+    "trapezoid of one": lambda np, x: np.trapezoid(x[:, :1]), "trapezoid of none": lambda np, x: np.trapezoid(x[:, :0]),
+    "polyval": lambda np, x: np.polyval(np.asarray([1.0, -2.0, 0.5]), x), "sinc": lambda np, x: np.sinc(x),
+    **{f"cond {p}": lambda np, x, p=p: np.linalg.cond(x[:3, :3] + np.eye(3), p) for p in (None, 1, "fro", -2)},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*")
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_what_numpy_gives(call):
+    x = X if "nan" in next(name for name, c in CALLS.items() if c is call) else np.nan_to_num(X)
+    with gc.backend("reference"):
+        check(call(gc, gc.asarray(x)), call(np, x))
+
+
+def test_refusals():
+    with pytest.raises(IndexError):
+        gc.realize(*gc.unravel_index(gc.asarray([6]), (2, 3)))
+    with pytest.raises(ValueError, match="2 conditions and 1 choices"):
+        gc.select([True, False], [1])
+    with pytest.raises(gc.linalg.LinAlgError):
+        gc.linalg.inv(gc.zeros((2, 2))).numpy()
