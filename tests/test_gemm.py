@@ -230,6 +230,16 @@ def test_few_rows_meet_windows_where_they_lie(x, w, options, dtype):
     check(y)
 
 
+@pytest.mark.parametrize("x, options, dtype", [
+    ((2, 3, 11, 37), {"padding": 1}, "float32"), ((1, 60, 15, 19), {}, "float32"), ((2, 2, 4, 140), {}, "float32"),
+    ((2, 2, 21, 45), {"stride": 2, "dilation": (1, 2)}, "float64"), ((1, 2, 30, 9), {"padding": 1}, "float64")])
+def test_rows_lay_panels_of_windows_out(x, options, dtype):
+    """Vectors of a panel are of one row of an image, of two, or of more, and a panel may be of two images."""
+    y = gc.conv2d(array(*x, dtype=dtype), array(53, x[1], 3, 3, dtype=dtype), **options)
+    assert "gc_laid(above" in gc.plan(y).kernels[0].source
+    check(y)
+
+
 @pytest.mark.parametrize("m, n, k, dtype", [(13, 97, 5, "float64"), (29, 33, 520, "float32")])
 def test_sums_grow_where_they_belong(m, n, k, dtype):
     """Tiles at the edges write as far as the result goes: the rows below and the neighbours stay as they were."""

@@ -22,8 +22,10 @@ def attention(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     for name in ("exp", "fma"):
         model.spell.helpers[f"gc_{name}_{register}"] = None
-    for name in ("vectors", "fma", "keep", "scores", "weights", "weighted", "square"):
+    for name in ("vectors", "fma", "keep", "square"):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    for name in ("scores", "weights", "weighted"):
+        model.spell.helpers[f"gc_keys_{name}_{register}"] = None
     for name in ("few", "scores", "weighted"):
         model.spell.helpers[f"gc_queries_{name}_{register}"] = None
     extent = {x.name: model.spell.extent(x.axes[0]) for x in (n, c, e)}

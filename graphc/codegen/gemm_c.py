@@ -31,7 +31,8 @@ WRITTEN_OUT = 32            # rows of b in a block of several short axes, a bloc
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
 SQUARE = 64                 # elements on each side of what is turned at a time
-MOST_ROWS = 60              # of a that are turned at a time, a multiple of the rows of a panel
+ROWS = 6                    # of a panel of a
+MOST_ROWS = 60              # of a that are turned at a time, a multiple of them
 PACKED = 1 << 19            # bytes of rows that are packed at a time at most, if not all of them are
 GROUP = 64                  # columns after which the epilogue goes over their sums
 APART = 5 * LINE            # bytes between the sums of few rows: no two of them share a set of the L1 cache
@@ -79,15 +80,15 @@ def gemm(model, s: Template) -> dict:
     m, n, k = (s.span(name) for name in "mnk")
     register = model.spell.language.register(s.dtype)
     size = s.dtype.itemsize
-    panel = 2 * WIDEST // size
+    panel = 4 * WIDEST // size        # of the widest vectors; what others have divides it
     width = _rounded(n.length, panel)
     near = l2_bytes()
     packed = near // 8 * 3      # bytes of a that are packed at a time: they stay near while columns of b pass
-    rows = packed // (CHUNK * size) // 12 * 12
+    rows = packed // (CHUNK * size) // ROWS * ROWS
     if m.length > rows:         # several times as many, fewer if the rest of a large cache can hold columns
-        rows = min(packed, PACKED) // (CHUNK * size) // 12 * 12
+        rows = min(packed, PACKED) // (CHUNK * size) // ROWS * ROWS
         rows = m.length // -(-m.length // rows)
-    rows = _rounded(min(rows, m.length), 12)
+    rows = _rounded(min(rows, m.length), ROWS)
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, (model.kernel.panel or near // 2) // (CHUNK * size) // panel * panel)
@@ -103,7 +104,7 @@ def gemm(model, s: Template) -> dict:
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
-    sums = _rounded(m.length, 12) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
+    sums = _rounded(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))

@@ -36,7 +36,7 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     first, _, c_type = stem.partition("_")
     if stem in ("check_index", "threefry", "odd", "stream"):
         return (general[stem](),), False
-    if first in ("tiles", "rows", "bytes", "queries"):
+    if first in ("tiles", "rows", "bytes", "keys", "queries"):
         name, _, c_type = c_type.partition("_")
         return (macros(environment, f"c/{first}.c.j2")[name](c_type),), False
     if stem in ("widen_float16", "narrow_float16"):

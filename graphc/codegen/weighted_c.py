@@ -16,8 +16,10 @@ def weighted(model, s: Template) -> dict:
     register, facts = model.spell.language.register(s.dtype), dict(s.facts)
     r, operands = s.span("r"), {o.name: o for o in s.operands}
     model.spell.helpers[f"gc_fma_{register}"] = None
-    for name in ("vectors", "fma", "keep", "scores", "weighted"):
+    for name in ("vectors", "fma", "keep"):
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
+    for name in ("scores", "weighted"):
+        model.spell.helpers[f"gc_keys_{name}_{register}"] = None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * s.dtype.itemsize))

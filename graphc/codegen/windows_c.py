@@ -134,10 +134,10 @@ def slab(model, s: Template, operand: Operand, w: Windows, columns: int, take) -
     line = Loop(column.sum, "vector", tuple(_summed_in(x, w) for x in loop.body))
     dealt = column.stride > 1
     seen = s.span("m").length <= SEEN_ROWS
-    for name in ("spread", "viewed") if seen else ("spread",):
+    for name in ("spread", "joined", "laid", *(["viewed"] if seen else [])):
         spell.helpers[f"gc_tiles_{name}_{spell.language.register(s.dtype)}"] = None
-    return {"slab": take(some * height * width), "places": take(CHUNK * 8 // s.dtype.itemsize),
-            "views": take(columns // 2) if seen else None, "group": spell.arg(group), "width": spell.arg(width),
+    return {"slab": take(some * height * width), "places": take(2 * CHUNK * 8 // s.dtype.itemsize),
+            "views": take(columns // 2), "seen": seen, "group": spell.arg(group), "width": spell.arg(width),
             "unit": spell.arg(column.n.extent * (1 if long else row.n.extent)),
             "part": spell.arg(part) if dealt else None,
             "whole": take(width) if dealt else None, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),

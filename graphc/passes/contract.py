@@ -279,7 +279,7 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
 
     def cut(i: int, j: int) -> tuple[int, int]:
         rows = -(-m // i)
-        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), 32)
+        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), 64)
     return min((cut(i, j) for i, j in grids), key=time)
 
 

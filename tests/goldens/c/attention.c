@@ -53,11 +53,15 @@ static inline float gc_fma_float(float a, float b, float c)
 #define GC_VECTOR 16
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
-#define GC_PANEL (2 * GC_LANES)
-#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
-enum { GC_TURNS = GC_VECTOR == 64 ? 2 : 8 };    /* k in each turn of a loop */
+#define GC_PAIR (2 * GC_LANES)
+#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ROWS 6
+enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
 typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+#define GC_PART MIN(GC_LANES, 8)        /* what is copied into panels of a, as it may overlap the next k alone */
+typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
 #if defined(__clang__)
@@ -76,6 +80,107 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_LOWER(p) __builtin_shufflevector(p, p, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_UPPER(p) __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15)
+#else
+typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
+#define GC_LOWER(p) (gc_part){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}
+#define GC_UPPER(p) (gc_part){p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]}
+#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
+#endif
+/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
+{
+#if GC_VECTOR == 64
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (8 < rows && !(r & 8)) {
+            const gc_vector p = x[r], q = x[r + 8];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 32
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 16
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#endif
+}
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_scores(int vectors, const float *restrict lanes, const float *const *k,
     int64_t count, int64_t depth, float *restrict score);
@@ -211,103 +316,6 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
     }
 }
 #endif
-#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
-#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
-#define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
-#else
-typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
-#define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
-#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
-#endif
-/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
-static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
-{
-#if GC_VECTOR == 64
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (1 < rows && !(r & 1)) {
-            const gc_vector p = x[r], q = x[r + 1];
-            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (2 < rows && !(r & 2)) {
-            const gc_vector p = x[r], q = x[r + 2];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (4 < rows && !(r & 4)) {
-            const gc_vector p = x[r], q = x[r + 4];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (8 < rows && !(r & 8)) {
-            const gc_vector p = x[r], q = x[r + 8];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
-#elif GC_VECTOR == 32
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (1 < rows && !(r & 1)) {
-            const gc_vector p = x[r], q = x[r + 1];
-            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
-            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (2 < rows && !(r & 2)) {
-            const gc_vector p = x[r], q = x[r + 2];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
-            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (4 < rows && !(r & 4)) {
-            const gc_vector p = x[r], q = x[r + 4];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
-            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
-#elif GC_VECTOR == 16
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (1 < rows && !(r & 1)) {
-            const gc_vector p = x[r], q = x[r + 1];
-            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
-            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-        if (2 < rows && !(r & 2)) {
-            const gc_vector p = x[r], q = x[r + 2];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
-            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
-        }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
-#endif
-}
 #define GC_FEW (GC_LANES < 4 ? GC_LANES : 4)
 typedef float gc_some __attribute__((vector_size(GC_FEW * sizeof(float)), aligned(sizeof(float))));
 #ifdef GC_APART
@@ -387,7 +395,7 @@ static __attribute__((noinline)) void gc_few_weighted(const float *restrict weig
 }
 #endif
 
-int64_t contract_attention_a539f86b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_a735fa89(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

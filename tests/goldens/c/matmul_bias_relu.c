@@ -12,11 +12,15 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define GC_VECTOR 16
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
-#define GC_PANEL (2 * GC_LANES)
-#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
-enum { GC_TURNS = GC_VECTOR == 64 ? 2 : 8 };    /* k in each turn of a loop */
+#define GC_PAIR (2 * GC_LANES)
+#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ROWS 6
+enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
 typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+#define GC_PART MIN(GC_LANES, 8)        /* what is copied into panels of a, as it may overlap the next k alone */
+typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
 #if defined(__clang__)
@@ -40,61 +44,38 @@ __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int6
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
     int64_t there_stride);
 #else
-static inline __attribute__((always_inline)) void gc_tile(const float *restrict a, const gc_loose *restrict b,
-    int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
+static inline __attribute__((always_inline)) void gc_tile(const int rows, const int vectors,
+    const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride, int64_t down,
+    int more)
 {
-    gc_vector c[GC_ROWS][2];
-#pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS; r++) {
-        c[r][0] = c[r][1] = (gc_vector){0};
-        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *a) __builtin_prefetch(sums + r * stride + l);
-    }
+    gc_vector c[GC_ROWS][GC_WIDE];
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            c[r][v] = (gc_vector){0};
+            if (v * GC_VECTOR % 64 == 0) __builtin_prefetch(sums + r * stride + v * GC_LANES);
+        }
 #pragma GCC unroll GC_TURNS
     for (int64_t k = 0; k < count; k++) {
-        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
-        GC_KEEP(b0);
-        GC_KEEP(b1);
-#pragma GCC unroll 12
-        for (int r = 0; r < GC_ROWS; r++) {
+        gc_vector y[GC_WIDE];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            y[v] = b[GC_WIDE * k + v];
+            GC_KEEP(y[v]);
+        }
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
             const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
-            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
-            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
         }
     }
-#pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS; r++) {
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
         if (r >= down) return;
-        for (int v = 0; v < 2; v++) {
-            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
-            *to = more ? *to + c[r][v] : c[r][v];
-        }
-    }
-}
-static inline __attribute__((always_inline)) void gc_half(const float *restrict a, const gc_loose *restrict b,
-    int64_t count, float *restrict sums, int64_t stride, int64_t down, int more)
-{
-    gc_vector c[GC_ROWS / 2][2];
-#pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS / 2; r++) {
-        c[r][0] = c[r][1] = (gc_vector){0};
-        for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *a) __builtin_prefetch(sums + r * stride + l);
-    }
-#pragma GCC unroll 2
-    for (int64_t k = 0; k < count; k++) {
-        gc_vector b0 = b[2 * k], b1 = b[2 * k + 1];
-        GC_KEEP(b0);
-        GC_KEEP(b1);
-#pragma GCC unroll 12
-        for (int r = 0; r < GC_ROWS / 2; r++) {
-            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
-            c[r][0] = gc_fma_vector(x, b0, c[r][0]);
-            c[r][1] = gc_fma_vector(x, b1, c[r][1]);
-        }
-    }
-#pragma GCC unroll 12
-    for (int r = 0; r < GC_ROWS / 2; r++) {
-        if (r >= down) return;
-        for (int v = 0; v < 2; v++) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
             gc_loose *to = (gc_loose *)(sums + r * stride) + v;
             *to = more ? *to + c[r][v] : c[r][v];
         }
@@ -116,21 +97,26 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 {
     /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
-    const int64_t ahead = rows > 8 * GC_ROWS ? 0 : lines * GC_ROWS / rows + 1;
+    const int64_t ahead = rows > 8 * GC_ROWS || !apart || !rows ? 0 : lines * GC_ROWS / rows + 1;
     float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
         const char *next = (const char *)(b + apart);
         const int64_t across = MIN(columns - n, GC_PANEL);
-        const int whole = across == GC_PANEL;
+        const int vectors = GC_WIDE == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
+        const int whole = across == vectors * GC_LANES;
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
             for (int64_t i = 0; i < ahead; i++, next += 64) __builtin_prefetch(next);
             const float *from = a + m * 513;
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
             if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
-            if (down > GC_ROWS / 2) gc_tile(from, panel, count, tile, row, down, more & whole);
-            else gc_half(from, panel, count, tile, row, down, more & whole);
+            if (vectors == GC_WIDE && down > 4)
+                gc_tile(GC_ROWS, GC_WIDE, from, panel, count, tile, row, down, more & whole);
+            else if (vectors == GC_WIDE) gc_tile(4, GC_WIDE, from, panel, count, tile, row, down, more & whole);
+            else if (vectors == 3) gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole);
+            else if (vectors == 2) gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole);
+            else gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole);
             if (!whole)
                 for (int64_t r = 0; r < down; r++, to += stride)
                     for (int64_t l = 0; l < across; l++) {
@@ -144,9 +130,13 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 #if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
 #define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
 #define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_LOWER(p) __builtin_shufflevector(p, p, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_UPPER(p) __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15)
 #else
 typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
 #define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
+#define GC_LOWER(p) (gc_part){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}
+#define GC_UPPER(p) (gc_part){p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]}
 #define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
 #endif
 /* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
@@ -252,6 +242,18 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
         float *to = out + i * 513;
         for (int r = 0; r < GC_ROWS; r++) row[r] = in + MIN(i + r, some - 1) * in_stride;
         for (int64_t j = 0; j < whole; j += GC_LANES)
+#if GC_VECTOR == 64
+        {   /* squares of eight, side by side */
+            gc_vector x[8];
+#pragma GCC unroll 8
+            for (int r = 0; r < 8; r++) x[r] = *(const gc_loose *)(row[MIN(r, GC_ROWS - 1)] + j);
+            gc_square(x, 8);
+#pragma GCC unroll 8
+            for (int r = 0; r < 8; r++) *(gc_part *)(to + (j + r) * GC_ROWS) = GC_LOWER(x[r]);
+#pragma GCC unroll 8
+            for (int r = 0; r < 8; r++) *(gc_part *)(to + (j + 8 + r) * GC_ROWS) = GC_UPPER(x[r]);
+        }
+#else
             for (int64_t part = 0; part < GC_ROWS; part += GC_LANES) {
                 const int64_t first = MIN(part, last);
                 gc_vector x[GC_LANES];
@@ -262,6 +264,7 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
 #pragma GCC unroll 16
                 for (int r = 0; r < GC_LANES; r++) *(gc_loose *)(to + (j + r) * GC_ROWS + first) = x[r];
             }
+#endif
         for (int64_t j = whole; j < count; j++)
             for (int r = 0; r < GC_ROWS; r++) {
                 to[j * GC_ROWS + r] = row[r][j];
@@ -288,16 +291,21 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
 #pragma GCC unroll 4
                     for (int64_t part = 0; part < GC_PANEL; part += GC_LANES)
                         *(gc_loose *)(to + MIN(part, last)) = *(const gc_loose *)(from + MIN(part, last));
-                else
-                    for (int64_t l = 0; l < MIN(GC_PANEL, some - i); l++) {
+                else {
+                    const int64_t across = MIN(GC_PANEL, some - i);
+                    int64_t l = 0;
+                    for (; l + GC_LANES <= across; l += GC_LANES)
+                        *(gc_loose *)(to + l) = *(const gc_loose *)(from + l);
+                    for (; l < across; l++) {
                         to[l] = from[l];
                         __asm__("" ::: "memory");   /* so few turns are neither a vector loop nor worth a call */
                     }
+                }
             }
 }
 #endif
 
-int64_t contract_dot_where_e22cdfcf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_5ca8d540(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -12,11 +12,15 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define GC_VECTOR 16
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
-#define GC_PANEL (2 * GC_LANES)
-#define GC_ROWS (GC_VECTOR == 64 ? 12 : 6)
-enum { GC_TURNS = GC_VECTOR == 64 ? 2 : 8 };    /* k in each turn of a loop */
+#define GC_PAIR (2 * GC_LANES)
+#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ROWS 6
+enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
 typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+#define GC_PART MIN(GC_LANES, 8)        /* what is copied into panels of a, as it may overlap the next k alone */
+typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
 #if defined(__clang__)
@@ -136,7 +140,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_cf904881(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_fb78b836(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -171,7 +175,7 @@ int64_t contract_dot_cf904881(void *const *buf, const int64_t *arg, int64_t begi
             float *restrict dot0 = (float *)((char *)scratch + a13);
             float *restrict turned = (float *)((char *)scratch + a14);
             const int64_t m_from = m_first, m_to = m_last;
-            const int64_t stride = (n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL + 80;
+            const int64_t stride = (n_last - n_first + GC_PAIR - 1) / GC_PAIR * GC_PAIR + 80;
             for (int64_t k_first = 0; k_first < a7; k_first += 4096) {
                 const int64_t k_last = MIN(k_first + 4096, a7);
                 {
