@@ -243,3 +243,10 @@ def test_numbers_of_four_bits_are_looked_up(assembly):
     """One instruction in the place of a mask and a conversion."""
     text = assembly(array(1, 64) @ gc.weights.quantize(array(64, 64)).packed().dequantize().mT)
     assert count(text, "vperm(?:ps|d)", "zmm") >= 32 and count(text, "vpandd") == count(text, "vcvtdq2ps") == 0
+
+
+@needs_avx2
+def test_sizes_of_complex_numbers_are_computed_in_vectors(assembly):
+    """One scalar call would keep the whole loop scalar, the logarithm too."""
+    text = assembly(gc.log10(gc.abs(array(4096, dtype="complex128")) + 1))
+    assert WIDE in text and not re.search(r"(call|jmp)\s+\*?hypot\b", text)
