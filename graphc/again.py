@@ -85,7 +85,8 @@ def _expected(graph: Graph, kept: Sequence[Node]) -> list[Node]:
         if node.op is ALIAS and is_held[node]:      # a variable, which gradients end at
             is_held[node.srcs[0]] = True
     return [node for node in graph.order if is_held[node] and node.value is None and node.site in _places
-            and node not in results and not node.tracked and is_worth_it(node, 1 if node.nbytes <= TINY else LITTLE)]
+            and node not in results and not node.tracked and type(node.dtype) is not tuple
+            and is_worth_it(node, 1 if node.nbytes <= TINY else LITTLE)]
 
 
 def reads_of(nodes: Iterable[Node]) -> Counter:

@@ -161,3 +161,13 @@ def test_a_training_loop_that_prints_its_loss_is_soon_one_program(compiled):
             float(loss)
             launches.append((gc.counters() - before).launches)
     assert set(launches[4:]) == {launches[4]}
+
+
+def test_what_has_several_results_is_no_array_to_keep():
+    x = gc.asarray(np.eye(3) + 1)
+    for turn in range(3):
+        values, vectors = gc.linalg.eigh(gc.exp(x) * (turn + 1))
+        scaled = values * 2 + 1
+        assert float(gc.sum(scaled)) < float(gc.sum(scaled * scaled)) and float(gc.max(values + scaled)) > 0
+        x = x + 0.1
+    assert vectors.shape == (3, 3)

@@ -54,8 +54,8 @@ static inline float gc_fma_float(float a, float b, float c)
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
 #define GC_PAIR (2 * GC_LANES)
-#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
-#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ABREAST (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_ABREAST * GC_LANES)
 #define GC_ROWS 6
 enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
@@ -395,7 +395,7 @@ static __attribute__((noinline)) void gc_few_weighted(const float *restrict weig
 }
 #endif
 
-int64_t contract_attention_a735fa89(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_5e73c5e1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -13,8 +13,8 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
 #define GC_PAIR (2 * GC_LANES)
-#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
-#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ABREAST (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_ABREAST * GC_LANES)
 #define GC_ROWS 6
 enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
     const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride, int64_t down,
     int more)
 {
-    gc_vector c[GC_ROWS][GC_WIDE];
+    gc_vector c[GC_ROWS][GC_ABREAST];
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
@@ -58,10 +58,10 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         }
 #pragma GCC unroll GC_TURNS
     for (int64_t k = 0; k < count; k++) {
-        gc_vector y[GC_WIDE];
+        gc_vector y[GC_ABREAST];
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            y[v] = b[GC_WIDE * k + v];
+            y[v] = b[GC_ABREAST * k + v];
             GC_KEEP(y[v]);
         }
 #pragma GCC unroll 6
@@ -103,7 +103,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
         const gc_loose *panel = (const gc_loose *)b;
         const char *next = (const char *)(b + apart);
         const int64_t across = MIN(columns - n, GC_PANEL);
-        const int vectors = GC_WIDE == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
+        const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
         const int whole = across == vectors * GC_LANES;
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
             for (int64_t i = 0; i < ahead; i++, next += 64) __builtin_prefetch(next);
@@ -111,9 +111,9 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
             if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
-            if (vectors == GC_WIDE && down > 4)
-                gc_tile(GC_ROWS, GC_WIDE, from, panel, count, tile, row, down, more & whole);
-            else if (vectors == GC_WIDE) gc_tile(4, GC_WIDE, from, panel, count, tile, row, down, more & whole);
+            if (vectors == GC_ABREAST && down > 4)
+                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole);
+            else if (vectors == GC_ABREAST) gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole);
             else if (vectors == 3) gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole);
             else if (vectors == 2) gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole);
             else gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole);
@@ -305,7 +305,7 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
 }
 #endif
 
-int64_t contract_dot_where_5ca8d540(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_4a6d485d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

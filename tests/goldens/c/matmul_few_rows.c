@@ -13,8 +13,8 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #endif
 #define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
 #define GC_PAIR (2 * GC_LANES)
-#define GC_WIDE (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
-#define GC_PANEL (GC_WIDE * GC_LANES)
+#define GC_ABREAST (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_ABREAST * GC_LANES)
 #define GC_ROWS 6
 enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
 typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
@@ -140,7 +140,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_fb78b836(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_b3fd41aa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
