@@ -183,6 +183,14 @@ REGRESSIONS = {
         leaf('complex128', (4, 2), 'special', 0)
         gc.einsum('...ij,...kj->...ik', v0, v0)
     """,
+    "GCC made an instruction that AVX-512 does not have, of quotients": """
+        leaf('uint8', (300,), 'plain', 501)
+        gc.min(v0 // v0)
+    """,
+    "GCC made an instruction that AVX-512 does not have, of remainders": """
+        leaf('uint16', (300,), 'plain', 501)
+        gc.min(v0 % v0)
+    """,
     "each step of a product rounds among subnormals": """
         leaf('float64', (33, 2), 'plain', 637)
         v0 @ leaf('float64', (2, 65), 'special', 69)

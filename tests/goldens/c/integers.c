@@ -7,15 +7,15 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 /* x // 0 = 0, and the least integer // -1 is itself */
 static inline int16_t gc_floordiv_int16_t(int16_t a, int16_t b)
 {
-    return b == 0 ? 0 : (int16_t)(int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)b);
+    return (int16_t)((int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)(b + (b == 0))) & -(b != 0));
 }
 static inline int16_t gc_remainder_int16_t(int16_t a, int16_t b)
 {
-    const int16_t q = b == 0 ? 0 : (int16_t)(int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)b);
-    return b == 0 ? 0 : (int16_t)(1u * (uint16_t)a - 1u * (uint16_t)q * (uint16_t)b);
+    const int16_t q = (int16_t)((int32_t)__builtin_floorf((float)(int32_t)a / (float)(int32_t)(b + (b == 0))) & -(b != 0));
+    return (int16_t)((1u * (uint16_t)a - 1u * (uint16_t)q * (uint16_t)b) & -(b != 0));
 }
 
-int64_t map_remainder_0850b7e8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_remainder_fabcf939(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int16_t *restrict x0 = buf[0];
     const int16_t *restrict x1 = buf[1];
