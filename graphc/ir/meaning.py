@@ -238,7 +238,7 @@ def scatter(attrs, dtype, shape, base, index, values):
             out[index] = values
         else:
             {"add": np.add, "maximum": np.maximum, "minimum": np.minimum}[mode].at(out, index, values)
-    if mode == "add" or dtype.kind != "f":
+    if mode in ("set", "add") or dtype.kind != "f":
         return out
     largest = mode == "maximum"     # of zeros 0.0 is, and -0.0 the least, in any order
     zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
