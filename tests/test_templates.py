@@ -1,7 +1,9 @@
 """The template environment: single macros of a file, and compiled templates that are kept."""
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 
 import pytest
 
@@ -63,3 +65,11 @@ def test_nothing_is_kept_where_that_is_forbidden_or_impossible(kept, monkeypatch
 def test_a_macro_that_is_not_there():
     with pytest.raises(KeyError, match="nonsense"):
         fresh().get_template("c/helpers.c.j2#nonsense")
+
+
+def test_no_two_files_of_c_define_a_macro_of_one_name():
+    """A kernel may have the helpers of any of them."""
+    folder = loader.TEMPLATES / "c"
+    found = Counter(name for file in folder.glob("*.j2")
+                    for name in set(re.findall(r"#define (GC_\w+)", file.read_text())))
+    assert found and not [name for name, files in found.items() if files > 1]
