@@ -12,7 +12,7 @@ import pickle
 
 from graphc.config import settings
 from graphc.ir.program import Program
-from graphc.ir.target import l2_bytes
+from graphc.ir.target import l2_bytes, panel_bytes
 from graphc.runtime.cache import Store
 
 # What decides how a program looks.
@@ -44,7 +44,8 @@ def _code_state() -> str:
 def name_of(key: tuple) -> str:
     """The entry's name. The text of a key holds names, numbers and bytes only: it is the same in every process."""
     backend, disabled, matmul, graph = key
-    text = repr((backend, sorted(disabled), matmul, graph, settings.num_threads, l2_bytes(), _code_state()))
+    machine = settings.num_threads, l2_bytes(), panel_bytes()
+    text = repr((backend, sorted(disabled), matmul, graph, machine, _code_state()))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

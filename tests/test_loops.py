@@ -16,6 +16,7 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.errors import DTypeError, ShapeError, TracerError
 from graphc.ir.program import Loop
+from graphc.ir.target import panel_bytes
 from graphc.ir.text import graph_text, parse_graph
 from graphc.kernel_interpreter import run_program
 from graphc.runtime.executable import check
@@ -301,7 +302,7 @@ def test_what_does_not_change_is_computed_once(backend):
     assert any("exp" in k.name for k in plan.kernels) and not any("exp" in k.name for k in loop.inside)
 
 
-@pytest.mark.parametrize("dtype, columns, read_twice", [("float32", 48, False), ("float64", 24, True),
+@pytest.mark.parametrize("dtype, columns, read_twice", [("float32", 192, False), ("float64", 96, True),
                                                          ("float32", 40, False)])
 def test_factors_that_stay_the_same_are_laid_out_once(backend, dtype, columns, read_twice):
     w, xs, c = leaf(columns, 530, dtype=dtype).T, leaf(5, 17, 530, dtype=dtype), leaf(17, columns, dtype=dtype)
@@ -317,7 +318,7 @@ def test_factors_that_stay_the_same_are_laid_out_once(backend, dtype, columns, r
         without = gc.plan(run())
         assert run().numpy().tobytes() == last.tobytes()
     if backend == "cpu":
-        full = columns % (64 // w.dtype.itemsize) == 0      # columns of a panel
+        full = columns % (panel_bytes() // w.dtype.itemsize) == 0
         assert len(plan.kernels) - len(without.kernels) == full
         assert plan.peak_bytes - without.peak_bytes == full * w.nbytes
 

@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs
 from graphc.ir.node import Node
-from graphc.ir.target import LINE, l2_bytes
+from graphc.ir.target import LINE, l2_bytes, panel_bytes, vector_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -173,7 +173,7 @@ def _in_panels(model, s: Template, operand: Operand) -> dict | None:
     if value.op is not LOAD or value.srcs or len(n) != 2 or len(k) != 1 or value.dtype is not s.dtype:
         return None
     (panel, lane), (row,), index = n, k, value.attrs[1]
-    width = LINE // value.dtype.itemsize
+    width = panel_bytes() // value.dtype.itemsize
     if (lane.extent != width or index.coefficient(lane) != 1 or index.coefficient(row) != width
             or any(type(atom) is not Axis for atom, _ in index.terms)):
         return None
@@ -181,8 +181,8 @@ def _in_panels(model, s: Template, operand: Operand) -> dict | None:
     for axis, step, name in ((lane, 1, None), (panel, stride, f"n_left / {width}"), (row, width, "k_from")):
         index = ix.add(index, ix.mul(ix.of(axis), -step))
         index = ix.add(index, ix.mul(ix.of(Axis(name, axis.extent)), step)) if name else index
-    return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]", "vector": LINE // 2,
-            "stride": model.spell.arg(stride)}
+    return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",
+            "vector": vector_bytes(), "stride": model.spell.arg(stride)}
 
 
 def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:

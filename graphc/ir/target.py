@@ -12,6 +12,7 @@ from graphc.ir.dtype import DType, float32
 from graphc.ir.ops import FAST
 
 CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
+CPUINFO = "/proc/cpuinfo"
 L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 LINE = 64                   # bytes of a cache line
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
@@ -60,3 +61,20 @@ def l2_bytes() -> int:
         return 1 << 19
     size = int(text[:-1]) << {"K": 10, "M": 20}[text[-1]] if text[-1:] in ("K", "M") else 1 << 19
     return min(max(size, SMALL_L2), LARGE_L2)
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """Of the vectors in which the C compiler multiplies on this machine, as far as that is worth knowing: 64 with
+    AVX-512, else 32, as if it had AVX."""
+    try:
+        with open(CPUINFO) as file:
+            flags = next((line.split() for line in file if line.startswith("flags")), [])
+    except OSError:
+        return 32
+    return 64 if "avx512f" in flags else 32
+
+
+def panel_bytes() -> int:
+    """Of a row of a panel, of which a product's second factor is made up (codegen_templates/c/tiles.c.j2)."""
+    return vector_bytes() * (4 if vector_bytes() == 64 else 2)

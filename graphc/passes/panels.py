@@ -1,6 +1,6 @@
 """Factors that stay the same while a loop turns are laid out for its products once, before it.
 
-A product packs its second factor into panels, columns of a line of the cache each, with k from one end to the other
+A product packs its second factor into panels, columns of some vectors each, with k from one end to the other
 (codegen_templates/c/gemm.c.j2). With few rows that takes a third of its time. In a loop over many turns a factor that
 comes from outside, the weights of a recurrent layer for example, becomes an array of that layout: the loop reads the
 array, its body multiplies by a view of it, and codegen finds that the panels are there (codegen/gemm_c.py).
@@ -12,7 +12,7 @@ from math import prod
 from graphc.ir.body import DEVICE, Body, substituted
 from graphc.ir.node import Node, make, rebuild, topological
 from graphc.ir.ops import BUFFER, DOT, LOOP, MOVEMENT, PERMUTE, RESHAPE
-from graphc.ir.target import LINE
+from graphc.ir.target import panel_bytes
 from graphc.passes.contract import FEW_ROWS
 
 LEAST_TURNS = 4
@@ -54,8 +54,8 @@ def _factors(loop: Node) -> dict[Node, Node]:
 
 
 def width(factor: Node) -> int:
-    """Columns of a panel in memory: where vectors have half a line, codegen multiplies by such panels as they are."""
-    return LINE // factor.dtype.itemsize
+    """Columns of a panel in memory: codegen multiplies by such panels as they are."""
+    return panel_bytes() // factor.dtype.itemsize
 
 
 def _with_panels(loop: Node, srcs: list[Node], factors: dict[Node, Node]) -> Node:
