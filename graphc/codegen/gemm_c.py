@@ -91,7 +91,7 @@ def gemm(model, s: Template) -> dict:
     rows = _rounded(min(rows, m.length), ROWS)
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
-        columns = min(width, (model.kernel.panel or near // 2) // (CHUNK * size) // panel * panel)
+        columns = min(width, max((model.kernel.panel or near // 2) // (CHUNK * size) // panel, 1) * panel)
     _need(model, register, "vectors", "fma", "keep", "tile")
     nests = {operand.name: _panels(model, s, operand, columns) for operand in s.operands}
     for name, nest in nests.items():

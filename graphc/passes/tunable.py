@@ -65,7 +65,7 @@ TUNABLES = (
     Tunable("block_rows", ("contract",), None, (96, 192, 480, 960), _is_product),
     Tunable("block_columns", ("contract",), None, (128, 256, 512, 1024, 2048), _is_product),
     # Bytes of its second factor that are packed at a time.
-    Tunable("panel", ("contract",), 0, (1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20), _is_product),
+    Tunable("panel", ("contract",), 0, (1 << 17, 1 << 18, 1 << 19, 1 << 20), _is_product),
 )
 _DEFAULTS = {t.name: t.default for t in TUNABLES if t.default is not None}
 _VALUES = {t.name: {*t.others, t.default} for t in TUNABLES}
