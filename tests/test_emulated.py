@@ -105,7 +105,7 @@ def test_neighbours_that_move_together(device, monkeypatch, columns):
     """Items of large maps take several neighbours at a time where these lie together: the same bits."""
     if backends.status()["cpu"] is not None:
         pytest.skip("there is no C compiler")
-    monkeypatch.setattr(sys.modules["graphc.passes.lower"], "LARGE_MAP", 3000)
+    monkeypatch.setattr(sys.modules["graphc.passes.chunks"], "LARGE_MAP", 3000)
     driver.forget_programs()
     array = np.random.default_rng(4).standard_normal((3, columns)).astype(np.float32)
 

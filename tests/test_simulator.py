@@ -93,7 +93,7 @@ def test_kernels_run_clean(name):
 
 
 def test_neighbours_that_move_together_run_clean(monkeypatch):
-    monkeypatch.setattr(sys.modules["graphc.passes.lower"], "LARGE_MAP", 400)
+    monkeypatch.setattr(sys.modules["graphc.passes.chunks"], "LARGE_MAP", 400)
     driver.forget_programs()
     x = leaf(7, 68)
     gc.realize(x * 2 + x[0], x.astype("float16") * 3, gc.reshape(x, (-1,))[1:] + 1)
