@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphc.canonical import Graph
 
 LITTLE = 4              # elementwise operations that are computed again as quickly as a result is stored and read,
-TINY = 4096             # bytes of what a loop carries and is kept for less: a counter, which grew to a chain otherwise
+TINY = 4096             # bytes of what a loop carries that is kept for any work: counters would grow to chains
 LOOKED_AT = 10_000      # operations under a node that are counted at most
 MOST_PLACES = 1_000
 
@@ -85,8 +85,7 @@ def _expected(graph: Graph, kept: Sequence[Node]) -> list[Node]:
         if node.op is ALIAS and is_held[node]:      # a variable, which gradients end at
             is_held[node.srcs[0]] = True
     return [node for node in graph.order if is_held[node] and node.value is None and node.site in _places
-            and node not in results and not node.tracked and type(node.dtype) is not tuple
-            and is_worth_it(node, 1 if node.nbytes <= TINY else LITTLE)]
+            and node not in results and not node.tracked and is_worth_it(node, carried=True)]
 
 
 def reads_of(nodes: Iterable[Node]) -> Counter:
@@ -112,10 +111,10 @@ def _held_by_nobody() -> int:
     return _holders(nodes, reads_of(nodes[:1]))[1]
 
 
-def is_worth_it(node: Node, least: int = LITTLE) -> bool:
-    """Whether a node is some work, `least` operations, and no larger than what it is computed from: no cube of
-    distances is stored, and no matrix of scores, which an attention then would not compute by blocks. Nor what is
-    counted, such as a mask."""
+def is_worth_it(node: Node, carried: bool = False) -> bool:
+    """Whether a node is some work (any, if it is tiny and a loop carries it), and no larger than what it is computed
+    from: no cube of distances is stored, and no matrix of scores, which an attention then would not compute by blocks.
+    Nor what is counted, such as a mask."""
     is_view = node.op.kind == MOVEMENT and node.op is not CONCAT
     if is_view or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple:
         return False
@@ -134,4 +133,5 @@ def is_worth_it(node: Node, least: int = LITTLE) -> bool:
             if src not in seen:
                 seen.add(src)
                 stack.append(src)
+    least = 1 if carried and node.nbytes <= TINY else LITTLE
     return work >= least and node.nbytes <= leaves and not is_counted

@@ -182,7 +182,7 @@ def _in_panels(model, s: Template, operand: Operand) -> dict | None:
         index = ix.add(index, ix.mul(ix.of(axis), -step))
         index = ix.add(index, ix.mul(ix.of(Axis(name, axis.extent)), step)) if name else index
     return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",
-            "vector": vector_bytes(), "stride": model.spell.arg(stride)}
+            "vector": vector_bytes(), "width": width, "stride": model.spell.arg(stride)}
 
 
 def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:

@@ -40,7 +40,7 @@ class _Piece(Struct, frozen=True):
 
 
 def follows(memory: MemoryPlan) -> list[bool]:
-    """For each step whether it follows the one before, as what is said here of Launch.follows."""
+    """For each step what Launch.follows says of it."""
     launches = [_only(step) for step in memory.steps]
     chunks = [kernel.chunks if kernel is not None else 1 for kernel in launches]
     touched: dict[int, list[_Piece]] = {}       # by the launches since the last one that follows none: by memory

@@ -30,7 +30,7 @@ struct part {
 /* One launch, or some that follow one another, shared by the threads that take part in it. */
 struct job {
     const struct step *step;
-    int64_t steps;
+    int64_t steps;          /* of the job: `step`, and what follows it in the image */
     const int64_t *call;    /* the run's words: addresses and parameters */
     int64_t chunks;         /* of all members */
     size_t scratch;         /* bytes that each thread needs, its view of a member included */

@@ -123,6 +123,7 @@ static int64_t member_of(const struct step *s, int64_t chunk)
     return low;
 }
 
+/* Run the chunks [begin, end) of a launch and of those that follow it, each chunk through all of them. */
 static void run_in_turn(const struct job *j, int64_t begin, int64_t end, void *scratch)
 {
     for (int64_t chunk = begin; chunk < end; chunk++) {
