@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_interpreter import run_program
 
 import graphc as gc
 from graphc import canonical
@@ -10,7 +11,6 @@ from graphc.build import build
 from graphc.config import settings
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir.ops import ATTENTION
-from graphc.kernel_interpreter import run_program
 from graphc.tolerances import equal_bits
 
 attention = gc.scaled_dot_product_attention

@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from kernel_interpreter import run_program
 
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
 from graphc.config import settings
-from graphc.kernel_interpreter import run_program
 from graphc.passes import verify
 from graphc.passes.batch import Batch
 

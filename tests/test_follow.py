@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_interpreter import run_program
 from msgspec.structs import replace
 
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
 from graphc.config import settings
-from graphc.kernel_interpreter import run_program
 
 rng = np.random.default_rng(7)
 

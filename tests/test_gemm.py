@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_interpreter import run_program
 
 import graphc as gc
 from graphc import canonical, driver, program_cache
@@ -12,7 +13,6 @@ from graphc.codegen import gemm_c
 from graphc.config import settings
 from graphc.ir import target
 from graphc.ir.kernel import Template
-from graphc.kernel_interpreter import run_program
 from graphc.passes import contract
 from graphc.tolerances import equal_bits
 

@@ -22,7 +22,7 @@ LAYERS = [
     {"ir"},
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
     {"canonical", "familiar", "again", "build", "build_loops", "report", "debug", "live_check", "program_cache",
-     "attention_interpreter", "kernel_interpreter", "tuning", "tuner", "driver"},
+     "tuning", "tuner", "driver"},
     {"front"},
     {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},
     {"cli", "examples"},

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import programs as random_programs
 import pytest
+from kernel_interpreter import KernelFault, Memory, run_kernel, run_program
 from programs import Program
 
 from graphc import canonical, driver
@@ -18,7 +19,6 @@ from graphc.ir.index import Axis
 from graphc.ir.kernel import LOCAL, Kernel, KernelBuffer, Local, Loop, Store, index_value, load
 from graphc.ir.node import Node, make, topological
 from graphc.ir.ops import CONST
-from graphc.kernel_interpreter import KernelFault, Memory, run_kernel, run_program
 from graphc.tolerances import ULPS, equal_bits
 
 CHUNK = 10

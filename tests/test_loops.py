@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.linalg
+from kernel_interpreter import run_program
 from msgspec.structs import replace
 
 import graphc as gc
@@ -18,7 +19,6 @@ from graphc.errors import DTypeError, ShapeError, TracerError
 from graphc.ir.program import Loop
 from graphc.ir.target import panel_bytes
 from graphc.ir.text import graph_text, parse_graph
-from graphc.kernel_interpreter import run_program
 from graphc.runtime.executable import check
 
 rng = np.random.default_rng(11)

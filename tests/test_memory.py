@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import programs as random_programs
 import pytest
+from kernel_interpreter import KernelFault, Memory, run_kernel
 from together import Together
 
 import graphc as gc
@@ -18,7 +19,6 @@ from graphc.ir.kernel import Kernel, KernelBuffer, Loop, Store, load
 from graphc.ir.node import buffer as leaf
 from graphc.ir.node import make
 from graphc.ir.ops import ADD
-from graphc.kernel_interpreter import KernelFault, Memory, run_kernel
 from graphc.passes.inplace import in_place
 from graphc.passes.order import least_memory, peak
 from graphc.passes.verify import VerifyError, verify_kernel

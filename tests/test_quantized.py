@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_interpreter import run_program
 
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
 from graphc.errors import ShapeError
 from graphc.ir import trees
-from graphc.kernel_interpreter import run_program
 from graphc.tolerances import equal_bits
 from graphc.weights import Quantized, concat, quantize
 

@@ -17,9 +17,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+from attention_interpreter import attention, blocked, fma_of, weighted
 from msgspec import Struct, field
 
-from graphc.attention_interpreter import attention, blocked, fma_of, weighted
 from graphc.build import Built
 from graphc.ir import program as program_steps
 from graphc.ir import trees
