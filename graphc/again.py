@@ -16,15 +16,12 @@ computed once.
 """
 from __future__ import annotations
 
-import functools
-import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from graphc.ir import dtype as dt
-from graphc.ir.node import Node, buffer, make
-from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, NEG, SOURCE, THREEFRY
+from graphc.ir.node import Node
+from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
+from graphc.references import held, reads_of
 
 if TYPE_CHECKING:
     from graphc.canonical import Graph
@@ -86,29 +83,6 @@ def _expected(graph: Graph, kept: Sequence[Node]) -> list[Node]:
             is_held[node.srcs[0]] = True
     return [node for node in graph.order if is_held[node] and node.value is None and node.site in _places
             and node not in results and not node.tracked and is_worth_it(node, carried=True)]
-
-
-def reads_of(nodes: Iterable[Node]) -> Counter:
-    """How often these nodes read each node, by its id."""
-    return Counter(id(src) for node in nodes for src in node.srcs)
-
-
-def held(nodes: Sequence[Node], reads: Counter) -> list[bool]:
-    """Whether each of these nodes is held by something else than this sequence and the nodes that were counted."""
-    return [count > _held_by_nobody() for count in _holders(nodes, reads)]
-
-
-def _holders(nodes: Sequence[Node], reads: Counter) -> list[int]:
-    return [sys.getrefcount(n) - reads[id(n)] for n in nodes]
-
-
-@functools.cache
-def _held_by_nobody() -> int:
-    """What _holders says of a node that only another one reads. Tried out: Python's versions count differently."""
-    leaf = buffer(dt.float32, (), object(), "none")
-    nodes = [make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))]
-    nodes.append(nodes[0].srcs[0])
-    return _holders(nodes, reads_of(nodes[:1]))[1]
 
 
 def is_worth_it(node: Node, carried: bool = False) -> bool:

@@ -7,9 +7,7 @@
 """
 from __future__ import annotations
 
-import functools
 import os
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -24,10 +22,11 @@ from graphc.config import settings
 from graphc.errors import CompileError, GraphcError, OutOfMemory, TracerError
 from graphc.ir import dtype as dt
 from graphc.ir.body import LOOPED
-from graphc.ir.node import Node, make
+from graphc.ir.node import Node
 from graphc.ir.node import buffer as make_leaf
-from graphc.ir.ops import CONST, NEG
+from graphc.ir.ops import CONST
 from graphc.ir.program import Program
+from graphc.references import references
 from graphc.runtime import backend as backends
 from graphc.runtime.backend import Backend, Executable, IndexFault
 from graphc.runtime.buffers import Buffer
@@ -332,41 +331,6 @@ def _load(key: tuple, program: Program, graph: canonical.Graph, backend: Backend
     return entry
 
 
-def _holders(graph: canonical.Graph, position: int) -> tuple[int, ...] | None:
-    """How many references there are to a leaf's buffer, to the leaf, and to each node from it to a root; None where
-    one has several readers, or where the leaf lies in the memory of another."""
-    if any(part is graph.leaves[position] for part in graph.parts.values()):
-        return None
-    roots = {id(root) for root in graph.roots}
-    readers: dict[int, list[int]] = {}
-    for k, node in enumerate(graph.order):
-        for src in node.srcs:
-            readers.setdefault(id(src), []).append(k)
-    src = None      # it would be one more
-    node = graph.leaves[position]
-    counts = [sys.getrefcount(node.value)]
-    while id(node) not in roots:
-        counts.append(sys.getrefcount(node))
-        found = readers[id(node)]
-        if len(found) != 1:
-            return None
-        node = graph.order[found[0]]
-    return tuple(counts)
-
-
-@functools.cache
-def _holders_alone() -> tuple[int, ...]:
-    """The same where nobody but a graph and its inputs holds them. Tried out: Python's versions count differently."""
-    leaf = make_leaf(dt.float32, (), object(), "none")
-    graph = canonical.canonicalize([make(NEG, dt.float32, (), (make(NEG, dt.float32, (), (leaf,)),))])
-    del leaf
-    inputs = [leaf.value for leaf in graph.leaves]
-    found = _holders(graph, 0)
-    del inputs
-    assert found is not None
-    return found
-
-
 def _aliases(program: Program) -> tuple[int, ...]:
     return tuple(program.inputs.index(s.alias) for s in program.slots if s.alias is not None)
 
@@ -374,13 +338,18 @@ def _aliases(program: Program) -> tuple[int, ...]:
 def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     """The inputs that only the updates to be run still refer to: `x[i] = v` then writes in place. A node that somebody
     holds and that is not computed now would find its source overwritten later."""
+    counts = dict(zip(graph.order, references(graph.order), strict=True))
+    buffers = references([leaf.value for leaf in graph.leaves])
+    readers: dict[Node, list[Node]] = {}
+    for node in graph.order:
+        for src in node.srcs:
+            readers.setdefault(src, []).append(node)
     given = []
     for position in aliases:
-        found, (value, leaf, between) = _holders(graph, position), _holders_alone()
-        buffer = graph.leaves[position].value       # None where a traced function is planned
-        if found is None or (buffer is not None and buffer.exports):
-            continue
-        if found[:2] == (value, leaf) and all(count == between for count in found[2:]):
+        node, known = graph.leaves[position], 2     # by its reader and `leaves`
+        while node not in graph.roots and counts.get(node) == known and len(readers[node]) == 1:
+            (node,), known = readers[node], 1
+        if node in graph.roots and buffers[position] == 2:      # by the leaf and the inputs of the run
             given.append(position)
     return given
 

@@ -1,9 +1,7 @@
 """A traced function, ready to be run again: its program, and where everything that goes in and comes out belongs."""
 from __future__ import annotations
 
-import functools
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, const_of_words, const_words
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM
 from graphc.pytree import LEAF, flatten, rebuild
+from graphc.references import references
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.steady import Steady, fits
@@ -283,7 +282,7 @@ class Replay:
         self.steady = None
         for k in (*self.lost, *[k for k, _, _ in self.writes]):
             rebinding.of(handles[k], self)      # who holds on to its memory lets go
-        given = [p for p in self.in_place if _held(nodes, self.inputs[p]) == _held_alone()] if self.in_place else ()
+        given = [p for p in self.in_place if _is_free(nodes, self.inputs[p])]
         values = numbers_of(self.tape, numbers, self.draws)
         words = self.words.copy()
         for word, source in self.patches:
@@ -440,14 +439,6 @@ def _must_be_free(nodes: list[Node], k: int) -> None:
                        "memory", op="jit", fix="drop the array, or copy it: np.array(t)")
 
 
-def _held(nodes: list[Node], k: int) -> tuple[int, int]:
-    """How many references there are to a handle's node and to its buffer. An array that shows the memory is one."""
-    return sys.getrefcount(nodes[k]), sys.getrefcount(nodes[k].value)
-
-
-@functools.cache
-def _held_alone() -> tuple[int, int]:
-    """The same where only the handle and the call hold them. Tried out: Python's versions count differently."""
-    handle = _blank(Tensor)
-    handle.node = buffer(dt.float32, (), object(), "none")
-    return _held([handle.node], 0)
+def _is_free(nodes: list[Node], k: int) -> bool:
+    """Whether only a handle and the call hold a node, and only that its buffer, which no array shows then."""
+    return references([nodes[k], nodes[k].value]) == [2, 1]

@@ -6,8 +6,6 @@ rebound a tensor (graphc/tensor.py: `rebinding`) and nobody but its handle holds
 """
 from __future__ import annotations
 
-import functools
-import sys
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,9 +14,9 @@ import numpy as np
 
 from graphc.config import settings
 from graphc.errors import OutOfMemory
-from graphc.ir import dtype as dt
 from graphc.ir.node import Node, buffer
 from graphc.pytree import rebuild
+from graphc.references import references
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import PooledBuffer, pool
 from graphc.runtime.counters import counters
@@ -115,7 +113,7 @@ class Steady:
             return MISS
         if len(handles) > 1 and len(set(map(id, handles))) < len(handles):
             return MISS
-        if set(_references(self.taken)) - _alone():
+        if not _are_free(self.taken):
             return MISS
         direct, words = self.direct, self.words[:]
         values = numbers_of(replay.tape, numbers, replay.draws)
@@ -157,19 +155,10 @@ class Steady:
             raise
 
 
-def _references(nodes: Sequence[Node]) -> list[tuple[int, int]]:
-    """How many references there are to each node and to its buffer. An array that shows the memory is one, too."""
-    return [(sys.getrefcount(node), sys.getrefcount(node.value)) for node in nodes]
-
-
-@functools.cache
-def _alone() -> set[tuple[int, int]]:
-    """The same where only a tensor and a Steady hold them. Tried out: Python's versions count differently."""
-    tensor = _blank(Tensor)
-    tensor.node = buffer(dt.float32, (), object(), "none")
-    nodes = [tensor.node]
-    taken = (nodes[0],)
-    return set(_references(taken))
+def _are_free(nodes: tuple[Node, ...]) -> bool:
+    """Whether only a tensor and a Steady, in two places, hold each node, and only that its buffer, which no array shows
+    then."""
+    return {2}.issuperset(references(nodes)) and {1}.issuperset(references([node.value for node in nodes]))
 
 
 def _leaf(facts: tuple, value, device: str) -> Node:

@@ -22,7 +22,7 @@ LAYERS = [
     {"ir"},
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
     {"canonical", "familiar", "again", "build", "build_loops", "report", "debug", "live_check", "program_cache",
-     "tuning", "tuner", "driver"},
+     "references", "tuning", "tuner", "driver"},
     {"front"},
     {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},
     {"cli", "examples"},

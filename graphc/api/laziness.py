@@ -17,12 +17,13 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from graphc import driver
-from graphc.again import held, is_worth_it, reads_of
+from graphc.again import is_worth_it
 from graphc.config import settings
 from graphc.errors import GraphcError
 from graphc.ir.node import Node, topological, untracked
 from graphc.ir.node import _table as interned
 from graphc.ir.ops import BUFFER, CONST, PARAM
+from graphc.references import held, reads_of
 from graphc.runtime import memory
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor, history
@@ -163,7 +164,8 @@ def _ends(node: Node, depth: int) -> list[Node]:
     what somebody keeps of theirs is left out.
     """
     with driver.lock:
-        live = [n for entry in list(interned.values()) if (n := entry()) is not None and n.depth >= depth]
+        alive = filter(None, (entry() for entry in list(interned.values())))
+        live = [n for n in alive if n.depth >= depth]
         reads = reads_of(live)
         ends = [n for n, is_held in zip(live, held(live, reads), strict=True)
                 if n.value is None and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)
