@@ -6,7 +6,6 @@ written for this graph, as graphc/written_out.py does for the calls of jitted fu
 """
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,6 @@ from graphc.canonical import Graph
 from graphc.config import settings
 from graphc.ir.node import Node, const_words, is_exponent
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM, POW
-from graphc.runtime.buffers import pool
-from graphc.runtime.counters import counters
 
 if TYPE_CHECKING:
     from graphc.runtime.backend import Executable
@@ -82,17 +79,11 @@ def forget() -> None:
 
 def _caller(direct: Direct, inputs: int) -> Callable[[list, list], list]:
     """The executable's run, with parameters as the bits of constants, written out for one program."""
-    outputs = [f"o{k}" for k in range(len(direct.output_bytes))]
-    words = ["arena.address" if direct.arena else "0", *(f"v{k}.address" for k in range(inputs)),
-             *(f"{o}.address" for o in outputs)]
-    pack = struct.Struct(f"{len(words)}q{'8s' * direct.params}").pack
-    lines = ["def run(inputs, bits):", f"[{', '.join(f'v{k}' for k in range(inputs))}] = inputs",
-             *(f"{o} = allocate({nbytes})" for o, nbytes in zip(outputs, direct.output_bytes, strict=True)),
-             f"arena = allocate({direct.arena})" if direct.arena else "",
-             f"failed = launch(image, pack({', '.join(words)}, *bits[:{direct.params}]), settings.num_threads)",
-             "if failed: fail(failed, 0)", f"counters.launches += {direct.launches}", f"return [{', '.join(outputs)}]"]
-    names = {"allocate": pool.allocate, "launch": direct.run, "image": direct.image, "fail": direct.fail, "pack": pack,
-             "settings": settings, "counters": counters}
+    values = [f"v{k}" for k in range(inputs)]
+    call, names = direct.written_out([f"{v}.address" for v in values], [f"*bits[:{direct.params}]"],
+                                     "8s" * direct.params)
+    results = ", ".join(f"o{k}" for k in range(len(direct.output_bytes)))
+    lines = ["def run(inputs, bits):", f"[{', '.join(values)}] = inputs", *call, f"return [{results}]"]
     exec("\n    ".join(lines), names)
     return names["run"]
 

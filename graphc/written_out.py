@@ -17,8 +17,7 @@ from graphc.config import settings
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, buffer
 from graphc.pytree import LEAF
-from graphc.runtime.buffers import pool
-from graphc.runtime.counters import counters
+from graphc.runtime.backend import IndexFault
 from graphc.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -54,11 +53,8 @@ class _Writer:
     def __init__(self, replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple, direct):
         self.replay, self.kinds, self.nodes, self.surroundings, self.direct = replay, kinds, nodes, surroundings, direct
         self.names = {"Tensor": Tensor, "MISS": MISS, "tracing": tracing, "driver": driver, "settings": settings,
-                      "marks": driver.marks,
-                      "dt": dt, "counters": counters, "allocate": pool.allocate, "blank": object.__new__,
-                      "leaf": buffer, "run": direct.run, "fail": direct.fail, "image": direct.image,
-                      "device": replay.device,
-                      "errors": (struct.error, OverflowError)}
+                      "marks": driver.marks, "dt": dt, "blank": object.__new__, "leaf": buffer,
+                      "device": replay.device, "errors": (struct.error, OverflowError, IndexFault)}
 
     def name(self, prefix: str, value) -> str:
         """A value under a name of its own."""
@@ -101,30 +97,17 @@ class _Writer:
         return lines
 
     def call(self) -> list[str]:
-        direct, replay = self.direct, self.replay
-        lines = [f"o{k} = allocate({nbytes})" for k, nbytes in enumerate(direct.output_bytes)]
-        words = ["0"]
-        if direct.arena:
-            lines += [f"arena = allocate({direct.arena})"]
-            words = ["arena.address"]
-        for place in replay.inputs:
-            words += [f"v{place}.address" if place < len(self.nodes)
-                      else repr(replay.extras[place - len(self.nodes)].value.address)]
-        words += [f"o{k}.address" for k in range(len(direct.output_bytes))]
-        formats = ["q"] * len(words)
-        patched = dict(replay.patches)
-        for word, value in enumerate(replay.words[:direct.params]):
-            if word in patched:
-                formats.append(_FORMATS[patched[word].dtype])
-                words.append(self.numbers[replay.tape[patched[word].position][1]])
-            else:
-                formats.append("q")
-                words.append(repr(value))
-        pack = self.name("pack", struct.Struct("<" + "".join(formats)).pack)
-        lines += ["try:", f"    words = {pack}({', '.join(words)})", "except errors:", "    return MISS",
-                  "failed = run(image, words, settings.num_threads)", "if failed:",
-                  "    if failed < 0: fail(failed, 0)", "    return MISS", f"counters.launches += {direct.launches}"]
-        return lines
+        replay = self.replay
+        inputs = [f"v{place}.address" if place < len(self.nodes)
+                  else repr(replay.extras[place - len(self.nodes)].value.address) for place in replay.inputs]
+        params, formats, patched = [], "", dict(replay.patches)
+        for word, value in enumerate(replay.words[:self.direct.params]):
+            source = patched.get(word)
+            params.append(repr(value) if source is None else self.numbers[replay.tape[source.position][1]])
+            formats += "q" if source is None else _FORMATS[source.dtype]
+        lines, names = self.direct.written_out(inputs, params, formats)
+        self.names |= names
+        return ["try:", *(f"    {line}" for line in lines), "except errors:", "    return MISS"]
 
     def results(self) -> list[str]:
         lines = []

@@ -42,6 +42,19 @@ class Direct(Struct, frozen=True):
     aliases: tuple[int | None, ...]     # for each output the position of the input whose memory it can take over
     big: bool                           # a run has to ask first whether its memory is there
 
+    def written_out(self, inputs: Sequence[str], params: Sequence[str], formats: str) -> tuple[list[str], dict]:
+        """A run as lines of Python, and the names in them. inputs, params: expressions for the addresses and for the
+        parameters, with the latter's `formats` in struct. The buffers of the results are o0, o1 and so on."""
+        outputs = [f"o{k}" for k in range(len(self.output_bytes))]
+        words = ["arena.address" if self.arena else "0", *inputs, *(f"{o}.address" for o in outputs), *params]
+        lines = [f"{o} = allocate({nbytes})" for o, nbytes in zip(outputs, self.output_bytes, strict=True)]
+        lines += [f"arena = allocate({self.arena})"] if self.arena else []
+        lines += [f"failed = launch(image, pack({', '.join(words)}), settings.num_threads)",
+                  "if failed: fail(failed, 0)", f"counters.launches += {self.launches}"]
+        pack = struct.Struct(f"<{1 + len(inputs) + len(outputs)}q{formats}").pack
+        return lines, {"allocate": pool.allocate, "launch": self.run, "image": self.image, "fail": self.fail,
+                       "pack": pack, "settings": settings, "counters": counters}
+
 
 class CpuExecutable:
     """One program. `run` may be called from several threads at once: all that a run changes is its own."""
