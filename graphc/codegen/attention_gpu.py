@@ -9,6 +9,7 @@ from __future__ import annotations
 from graphc.codegen.gemm_gpu import DEPTH, PAD, SIDE
 from graphc.codegen.runs_gpu import flat
 from graphc.ir.kernel import Template
+from graphc.ir.target import rounded_up
 from graphc.ir.trees import CHUNKS
 
 KEYS = CHUNKS["attention"]
@@ -34,7 +35,7 @@ def attention(model, s: Template) -> dict:
         return flat(model, s.walked(operands[name]), operands[name].body, at, target)
     return {"kind": "attention", "type": register, "result": s.result, "chunk": KEYS, "queries": m.length,
             "block": m.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group, "parts": parts,
-            "piece": piece, "columns": -(-4 * parts // piece) * piece,
+            "piece": piece, "columns": rounded_up(4 * parts, piece),
             "rows": m.length // SIDE, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
             "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],

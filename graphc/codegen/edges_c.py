@@ -15,7 +15,7 @@ from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.conditions import (
-    MAX_CUTS, MAX_REPEATED, Edge, agreement, comparisons, edge, is_comparison, sides, usual, with_answers,
+    MAX_REPEATED, Edge, agreement, comparisons, cut, edge, is_comparison, sides, usual, with_answers,
 )
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, VALUE, Accumulate, Let, Loop, Store, below, data_exprs, has_masked_load
@@ -49,15 +49,14 @@ def pieces(body: tuple, axis: Axis, lets: dict[str, Node], row: Axis | None = No
     rests = [e.rest for e in along.values()]
     rest = max(rests, key=rests.count, default=ix.ZERO)     # of several only one is cut at: their order is not known
     along = {c: e for c, e in along.items() if e.rest == rest}
-    low, high = ix.add(ix.of(axis), rest).bounds
-    cuts = sorted({e.place for e in along.values() if low < e.place <= high})
-    if not along and not across or len(cuts) > MAX_CUTS:
+    parts = cut(along, *ix.add(ix.of(axis), rest).bounds)
+    if parts is None or not along and not across:
         return None
-    found = []
-    for k, start in enumerate([low, *cuts]):
-        answers = across | {c: e.answer(start) for c, e in along.items()}
-        places = [None if not 0 <= c < len(cuts) else ix.shift(ix.mul(rest, -1), cuts[c]) for c in (k - 1, k)]
-        found.append((*places, _used(tuple(replace(s, value=with_answers(asked[s.value], answers)) for s in body))))
+
+    def at(place: int | None) -> Index | None:
+        return None if place is None else ix.shift(ix.mul(rest, -1), place)
+    found = [(at(start), at(stop), _used(tuple(replace(s, value=with_answers(asked[s.value], across | answers))
+                                               for s in body))) for start, stop, answers in parts]
     return Pieces(found, agreement(across) if across else None, body)
 
 

@@ -16,7 +16,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs
 from graphc.ir.node import Node
-from graphc.ir.target import LINE, l2_bytes, panel_bytes, vector_bytes
+from graphc.ir.target import LINE, l2_bytes, panel_bytes, rounded_up, vector_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -43,7 +43,7 @@ def gemv(model, s: Template) -> dict:
     """The model of a gemv Template."""
     m, n, k = (s.span(name) for name in "mnk")
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
-    span = min(SPAN, _rounded(k.size, SQUARE))
+    span = min(SPAN, rounded_up(k.size, SQUARE))
     row = model.spell.arg(span + SPARE)
     _need(model, register, "vectors", "fma")
     nests = {operand.name: _few_rows(model, s, operand, row) for operand in s.operands}
@@ -61,12 +61,12 @@ def gemv(model, s: Template) -> dict:
         _need(model, register, "keep")
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
-    width = _rounded(n.length, 2 * WIDEST // size) + apart
+    width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = nests["a"]["turn"] or not in_place and chains is None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(_rounded(m.size, WIDEST // size) * (span + SPARE))
+    nests["a"]["offset"] = scratch(rounded_up(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
             "span": SPAN, "chains": chains, "depth": DEPTH, "one": one, "apart": apart,
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
@@ -81,14 +81,14 @@ def gemm(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     size = s.dtype.itemsize
     panel = 4 * WIDEST // size        # of the widest vectors; what others have divides it
-    width = _rounded(n.length, panel)
+    width = rounded_up(n.length, panel)
     near = l2_bytes()
     packed = near // 8 * 3      # bytes of a that are packed at a time: they stay near while columns of b pass
     rows = packed // (CHUNK * size) // ROWS * ROWS
     if m.length > rows:         # several times as many, fewer if the rest of a large cache can hold columns
         rows = min(packed, PACKED) // (CHUNK * size) // ROWS * ROWS
         rows = m.length // -(-m.length // rows)
-    rows = _rounded(min(rows, m.length), ROWS)
+    rows = rounded_up(min(rows, m.length), ROWS)
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, max((model.kernel.panel or near // 2) // (CHUNK * size) // panel, 1) * panel)
@@ -104,7 +104,7 @@ def gemm(model, s: Template) -> dict:
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
-    sums = _rounded(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
+    sums = rounded_up(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
@@ -123,10 +123,6 @@ def _need(model, register: str, *names: str, file: str = "tiles") -> None:
     """Functions of codegen_templates/c/tiles.c.j2, or rows.c.j2, for a type of elements."""
     for name in names:
         model.spell.helpers[f"gc_{file}_{name}_{register}"] = None
-
-
-def _rounded(n: int, to: int) -> int:
-    return -(-n // to) * to
 
 
 def part(model, span: Span) -> dict:

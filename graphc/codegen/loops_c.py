@@ -30,6 +30,7 @@ from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations, data_exprs
 from graphc.ir.node import Node
 from graphc.ir.program import KernelSource
+from graphc.ir.target import rounded_up
 
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
@@ -152,7 +153,7 @@ class _Model:
     def take_scratch(self, size: int) -> int:
         """The offset of that many bytes of a thread's scratch memory."""
         offset = self.scratch
-        self.scratch += -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+        self.scratch += rounded_up(size, SCRATCH_ALIGNMENT)
         return offset
 
     def here(self) -> str:

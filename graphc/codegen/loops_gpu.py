@@ -27,7 +27,7 @@ from graphc.codegen.wide_gpu import Moved, first_of, wide
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations
 from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
 from graphc.ir.program import KernelSource
-from graphc.ir.target import Target
+from graphc.ir.target import Target, rounded_up
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
@@ -213,7 +213,7 @@ class _Model:
         """An array of each row of the group, in shared memory."""
         register = self.spell.language.register(s.dtype)
         offset = self.scratch
-        self.scratch += -(-s.extent * register_bytes(s.dtype) * self.kernel.chunk // ALIGNMENT) * ALIGNMENT
+        self.scratch += rounded_up(s.extent * register_bytes(s.dtype) * self.kernel.chunk, ALIGNMENT)
         return {"kind": "local", "name": s.name, "type": register, "offset": self.spell.arg(offset),
                 "extent": self.spell.arg(s.extent), "place": self.teams_text()["place"] if self.shares else "0"}
 

@@ -63,6 +63,16 @@ def edge(expr: Node, axis: Axis) -> Edge | None:
     return Edge(ix.shift(rest, -rest.const), place, under)
 
 
+def cut(edges: dict[Node, Edge], first: int, last: int) -> list[tuple[int | None, int | None, dict[Node, Node]]] | None:
+    """Where a loop from `first` to `last` is cut, so that none of these comparisons changes in a piece: the pieces'
+    starts and ends (None: with the loop), and the answers. None: too often."""
+    places = sorted({e.place for e in edges.values() if first < e.place <= last})
+    if len(places) > MAX_CUTS:
+        return None
+    return [(start, stop, {c: e.answer(first if start is None else start) for c, e in edges.items()})
+            for start, stop in zip([None, *places], [*places, None], strict=True)]
+
+
 def usual(expr: Node) -> Node:
     """The answer to a comparison that most elements get."""
     moving, bound, under = sides(expr)

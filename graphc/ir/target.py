@@ -15,6 +15,7 @@ CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
 CPUINFO = "/proc/cpuinfo"
 L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 LINE = 64                   # bytes of a cache line
+FEW_ROWS = 16               # of the first factor of a product: up to so many it is not worth packing the second
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 
 
@@ -78,3 +79,8 @@ def vector_bytes() -> int:
 def panel_bytes() -> int:
     """Of a row of a panel, of which a product's second factor is made up (codegen_templates/c/tiles.c.j2)."""
     return vector_bytes() * (4 if vector_bytes() == 64 else 2)
+
+
+def rounded_up(n: int, to: int) -> int:
+    """The next multiple: of a vector, a panel, a line."""
+    return -(-n // to) * to

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from graphc.config import settings
 from graphc.ir.ops import CONTRACT
+from graphc.ir.target import rounded_up
 from graphc.ir.trees import CHUNKS, LANES
-from graphc.passes.contract import rounded_up
 from graphc.passes.tunable import chosen
 
 if TYPE_CHECKING:

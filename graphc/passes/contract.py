@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import Target, unit_type
+from graphc.ir.target import FEW_ROWS, Target, rounded_up, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
@@ -32,7 +32,6 @@ FEW = 8                     # columns of fewer than this are better taken as row
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
-FEW_ROWS = 16               # up to so many it is not worth packing b
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
@@ -319,10 +318,6 @@ def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
     def longest(columns: int) -> int:
         return -(-stacks * -(-n // columns) // threads) * columns
     return min(sizes, key=lambda columns: (longest(columns), columns if not streams else -columns))
-
-
-def rounded_up(n: int, to: int) -> int:
-    return -(-n // to) * to
 
 
 def _chunk(stacks: int, blocks: int, work: int) -> int:

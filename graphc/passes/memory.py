@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER, PARAM
 from graphc.ir.program import Slot
+from graphc.ir.target import rounded_up
 from graphc.passes.batch import Batch
 from graphc.passes.inplace import in_place
 from graphc.passes.lower import LibraryCall, LoweredKernel
@@ -197,7 +198,7 @@ def _pack(temps: list[Node], lives: dict[Node, list[int]], hosts: list[_Region]
     arena = _Region()
     places: dict[Node, tuple[int | None, int]] = {}
     for node in sorted(temps, key=lambda n: (-n.nbytes, -lives[n][1])):
-        room = -(-max(node.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        room = rounded_up(max(node.nbytes, 1), ALIGNMENT)
         for region in (*hosts, arena):
             at = region.find(node.nbytes, lives[node])
             if at is not None:

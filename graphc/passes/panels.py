@@ -12,8 +12,7 @@ from math import prod
 from graphc.ir.body import DEVICE, Body, substituted
 from graphc.ir.node import Node, make, rebuild, topological
 from graphc.ir.ops import BUFFER, DOT, LOOP, MOVEMENT, PERMUTE, RESHAPE
-from graphc.ir.target import panel_bytes
-from graphc.passes.contract import FEW_ROWS
+from graphc.ir.target import FEW_ROWS, panel_bytes
 
 LEAST_TURNS = 4
 MOST_ROWS = 256     # of the other factor: with more of them, packing takes little

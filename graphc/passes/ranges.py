@@ -10,9 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from graphc.ir import index as ix
-from graphc.ir.conditions import (
-    MAX_CUTS, MAX_REPEATED, Edge, agreement, comparisons, edge, sides, usual, with_answers,
-)
+from graphc.ir.conditions import MAX_REPEATED, Edge, agreement, comparisons, cut, edge, sides, usual, with_answers
 from graphc.ir.index import Axis
 from graphc.ir.kernel import If, Loop, below
 from graphc.ir.node import Node
@@ -38,15 +36,11 @@ def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tupl
 
 
 def _pieces(body: tuple, axis: Axis, along: dict[Node, Edge]) -> tuple:
-    cuts = sorted({e.place for e in along.values() if 0 < e.place < axis.extent})
-    if len(cuts) > MAX_CUTS or not cuts:
+    pieces = cut(along, 0, axis.extent - 1)
+    if pieces is None or len(pieces) == 1:
         return (Loop(axis, "vector", body),)
-    loops = []
-    for low, high in zip([0, *cuts], [*cuts, axis.extent], strict=True):
-        answers = {c: e.answer(low) for c, e in along.items()}
-        loops.append(Loop(axis, "vector", tuple(_resolve(s, answers) for s in body),
-                          limit=ix.constant(high), start=ix.constant(low)))
-    return tuple(loops)
+    return tuple(Loop(axis, "vector", tuple(_resolve(s, answers) for s in body), ix.constant(stop or axis.extent),
+                      ix.constant(start or 0)) for start, stop, answers in pieces)
 
 
 def _resolve(store, answers: dict[Node, Node]):
