@@ -59,7 +59,7 @@ _LAZY = {
     **dict.fromkeys(
         "realize plan counters set_backend get_backend get_backend_name to_numpy to_backend backend devices"
         .split(), "graphc.api.session"),
-    **dict.fromkeys("jit".split(), "graphc.jitted"),
+    **dict.fromkeys("jit".split(), "graphc.tracing.jitted"),
     "fast_math": "graphc.api.fast",
     **dict.fromkeys(
         "backward grad jvp no_grad stop_gradient value_and_grad vjp zero_grad".split(), "graphc.autodiff"),

@@ -90,7 +90,7 @@ marks = _Marks()
 
 def surroundings() -> list:
     """What besides its arguments decides how a function is recorded and what becomes of it: the start of its key.
-    (written_out.py spells the same five as a guard.)"""
+    (tracing/written_out.py spells the same five as a guard.)"""
     return [_current, settings.disable, settings.matmul, dt._default_float, not marks.inside]
 
 

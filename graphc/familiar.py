@@ -2,7 +2,7 @@
 
 A loop that records the same few operations each turn pays for recording and for finding its program. The walk makes a
 key of any graph; for a small one that was met often, its nodes are compared one by one instead, in Python that is
-written for this graph, as graphc/written_out.py does for the calls of jitted functions.
+written for this graph, as graphc/tracing/written_out.py does for the calls of jitted functions.
 """
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
 
 
 class _Rebinding:
-    """Told of tensors that have come to stand for another node, for those who watch them (graphc/steady.py).
+    """Told of tensors that have come to stand for another node, for those who watch them (graphc/tracing/steady.py).
 
     A watcher has two attributes: `rebound` changes whenever one of its tensors has been rebound, `steady` is what it
     knows of them, which is dropped then. So who has read `rebound`, then looked at the tensors, and finds it unchanged

@@ -20,8 +20,8 @@ from graphc.config import settings
 from graphc.errors import TracerError
 from graphc.ir.node import Node, const_value, topological
 from graphc.ir.ops import CONST, GET, M2
-from graphc.jitted import jit
 from graphc.tolerances import equal_bits, mismatch, words
+from graphc.tracing.jitted import jit
 
 
 class Wrong(AssertionError):

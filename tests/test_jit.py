@@ -14,7 +14,7 @@ import graphc as gc
 from graphc import driver
 from graphc.errors import IndexOutOfRange, JitError, TracerError
 from graphc.tolerances import equal_bits
-from graphc.written_out import MISS
+from graphc.tracing.written_out import MISS
 
 
 def a_tensor(n: int = 6, dtype: str = "float32", seed: int = 0) -> gc.Tensor:

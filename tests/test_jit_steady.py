@@ -1,4 +1,4 @@
-"""gc.jit of functions that assign to what they close over: a call takes what the last one left (graphc/steady.py)."""
+"""gc.jit of functions that assign to what they close over: a call takes what the last one left (steady.py)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.replay import Replay
-from graphc.steady import Steady
 from graphc.tolerances import equal_bits
-from graphc.written_out import MISS
+from graphc.tracing.replay import Replay
+from graphc.tracing.steady import Steady
+from graphc.tracing.written_out import MISS
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -170,5 +170,5 @@ def test_who_may_rebind_a_tensor():
     root = Path(gc.__file__).parent
     files = [path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in ("passes", "ir")]
     found = {str(path.relative_to(root)) for path in files if re.search(r"\.node = ", path.read_text())}
-    assert found == {"tensor.py", "replay.py", "steady.py", "nn/module.py", "api/record.py", "api/laziness.py",
-                     "autodiff.py", "written_out.py"}
+    assert found == {"tensor.py", "autodiff.py", "nn/module.py", "api/record.py", "api/laziness.py",
+                     "tracing/replay.py", "tracing/steady.py", "tracing/written_out.py"}

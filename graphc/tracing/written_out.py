@@ -3,7 +3,7 @@
 Tensors and numbers by position, results that are fresh tensors: for these a call is a few comparisons and the call of
 the native library, and what costs is Python's own frames and loops. So for each such Replay a function is written and
 compiled, as the standard library does for namedtuples. It returns MISS where anything is not as it was: then the way of
-graphc/jitted.py is gone, which also tells what is wrong with an index: a call without side effects may be made again.
+jitted.py is gone, which also tells what is wrong with an index: a call without side effects may be made again.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graphc.runtime.backend import IndexFault
 from graphc.tensor import Tensor
 
 if TYPE_CHECKING:
-    from graphc.replay import Replay
+    from graphc.tracing.replay import Replay
 
 MISS = object()
 _FORMATS = {dt.float32: "f4x", dt.float64: "d", dt.int64: "q", dt.uint64: "Q"}     # how struct packs a number

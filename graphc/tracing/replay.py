@@ -21,13 +21,13 @@ from graphc.pytree import LEAF, flatten, rebuild
 from graphc.references import references
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
-from graphc.steady import Steady, fits
 from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
 from graphc.tracing import Scalar, Trace, fixed, grad_of, numbers_of, recording
+from graphc.tracing.steady import Steady, fits
 
 if TYPE_CHECKING:
-    from graphc.jitted import Call
+    from graphc.tracing.jitted import Call
 
 _blank = object.__new__
 
@@ -152,8 +152,8 @@ class Replay:
     """
 
     def __init__(self, recorded: Recorded, call: Call):
-        self.fast: Callable | None = None       # the common call; see graphc/written_out.py
-        self.steady: Steady | None = None            # what the next call need not look at again; see graphc/steady.py
+        self.fast: Callable | None = None       # the common call; see written_out.py
+        self.steady: Steady | None = None            # what the next call need not look at again; see steady.py
         self.quick = False                      # whether there can be such
         self.rebound = self.seen = 0            # tensors of `closed` that others have rebound; and before the last look
         self.left = -1                          # and after the last call

@@ -1,7 +1,7 @@
 """`jit`: a function is recorded once for each signature, and from then on is one check and one native call.
 
 A `Jitted` reads its arguments into a key (shapes, dtypes, devices, static values, structure) and the tensors behind
-them. For a key that it has met there is a `Replay` (graphc/replay.py), which knows what to run.
+them. For a key that it has met there is a `Replay` (replay.py), which knows what to run.
 """
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from graphc.ir.dtype import DType
 from graphc.ir.node import Node
 from graphc.ir.ops import BUFFER
 from graphc.pytree import LEAF, flatten, rebuild
-from graphc.replay import FACTS, Replay, record, spec_of
-from graphc.steady import run_and_watch
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current
-from graphc.written_out import MISS, written_out
+from graphc.tracing.replay import FACTS, Replay, record, spec_of
+from graphc.tracing.steady import run_and_watch
+from graphc.tracing.written_out import MISS, written_out
 
 VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
 SIGNATURES = 1024   # of one function; the oldest goes first

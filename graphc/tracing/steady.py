@@ -22,10 +22,10 @@ from graphc.runtime.buffers import PooledBuffer, pool
 from graphc.runtime.counters import counters
 from graphc.tensor import Tensor, rebinding
 from graphc.tracing import numbers_of
-from graphc.written_out import MISS
+from graphc.tracing.written_out import MISS
 
 if TYPE_CHECKING:
-    from graphc.replay import Replay
+    from graphc.tracing.replay import Replay
 
 _blank = object.__new__
 
