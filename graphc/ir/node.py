@@ -229,10 +229,19 @@ def rebuild(node: Node, srcs: Sequence[Node]) -> Node:
 def rewritten(roots: Iterable[Node], rule: Callable[[Node], Node | None]) -> tuple[Node, ...]:
     """The roots where each node under them has become what `rule` makes of it, or stays (None). Sources come first, so
     that a rule sees what has become of them."""
-    new: dict[Node, Node] = {}
-    for node in topological(roots):
+    def step(node: Node, new: dict[Node, Node]) -> Node:
         current = rebuild(node, [new[s] for s in node.srcs])
-        new[node] = rule(current) or current
+        return rule(current) or current
+    return replaced(topological(roots), roots, step)
+
+
+def replaced(order: Sequence[Node], roots: Iterable[Node], rule: Callable[[Node, dict[Node, Node]], Node | None]
+             ) -> tuple[Node, ...]:
+    """The same for a rule that asks for a node as it was, and where it stood: it is given what has become of each node
+    before. `order`: all nodes under the roots, sources first."""
+    new: dict[Node, Node] = {}
+    for node in order:
+        new[node] = rule(node, new) or rebuild(node, [new[s] for s in node.srcs])
     return tuple(new[r] for r in roots)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, make, rebuild, replaced, topological
 from graphc.ir.ops import ATTENTION, CAST, DIV, DOT, ELEMENTWISE, EXP, MAX, RESHAPE, SCORES, SUB, SUM
 
 MAX_OPERATIONS = 200        # between the product and the softmax, with all that the masks are computed from
@@ -26,11 +26,7 @@ def recognise_attention(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     if not any(n.op is EXP for n in order):
         return roots
     users = users_of(order, roots)
-    new: dict[Node, Node] = {}
-    for node in order:
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        new[node] = (_attention(node, users, new) if node.op is DOT else None) or current
-    return tuple(new[r] for r in roots)
+    return replaced(order, roots, lambda node, new: _attention(node, users, new) if node.op is DOT else None)
 
 
 def users_of(order: list[Node], roots: tuple[Node, ...]) -> Users:

@@ -16,7 +16,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import INDEX, LOAD, Operand, Span, Store, Template, data_exprs
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, make, rebuild, replaced, topological
 from graphc.ir.ops import AND, BLOCKED, CAST, DOT, MOVEMENT, SCORES, SHL, SHR, SUM
 from graphc.passes.attend import SCORE, ScoreReader
 from graphc.passes.attention import is_private, paths, users_of
@@ -37,11 +37,7 @@ def recognise_blocks(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     if not any(_is_product(n) for n in order):
         return roots
     users = users_of(order, roots)
-    new: dict[Node, Node] = {}
-    for node in order:
-        current = rebuild(node, [new[s] for s in node.srcs]) if node.srcs else node
-        new[node] = (_blocked(node, users, new) if node.op is SUM else None) or current
-    return tuple(new[r] for r in roots)
+    return replaced(order, roots, lambda node, new: _blocked(node, users, new) if node.op is SUM else None)
 
 
 def _is_product(node: Node) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from graphc.ir.body import DEVICE, Body, substituted
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, make, replaced, topological
 from graphc.ir.ops import BUFFER, DOT, LOOP, MOVEMENT, PERMUTE, RESHAPE
 from graphc.ir.target import FEW_ROWS, panel_bytes
 
@@ -25,14 +25,8 @@ def lay_panels(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     loops = {node: found for node in order if node.op is LOOP and (found := _factors(node))}
     if not loops:
         return roots
-    new: dict[Node, Node] = {}
-    for node in order:
-        srcs = [new[s] for s in node.srcs]
-        if node in loops:
-            new[node] = _with_panels(node, srcs, loops[node])
-        else:
-            new[node] = rebuild(node, srcs) if srcs else node
-    return tuple(new[r] for r in roots)
+    return replaced(order, roots, lambda node, new: _with_panels(node, [new[s] for s in node.srcs], loops[node])
+                    if node in loops else None)
 
 
 def _factors(loop: Node) -> dict[Node, Node]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from graphc.ir.body import Body
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, make, replaced, topological
 from graphc.ir.ops import GET, LOOP
 
 
@@ -16,17 +16,15 @@ def drop_unread(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     stays = {loop: sorted(numbers) for loop, numbers in read.items() if len(numbers) < len(loop.dtype)}
     if not stays:
         return roots
-    new: dict[Node, Node] = {}
-    for node in order:
-        srcs = [new[s] for s in node.srcs]
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node | None:
         if node in stays:
-            new[node] = _reduced(node, srcs, stays[node])
-        elif node.op is GET and node.srcs[0] in stays:
+            return _reduced(node, [new[s] for s in node.srcs], stays[node])
+        if node.op is GET and node.srcs[0] in stays:
             place = stays[node.srcs[0]].index(node.attrs[0])
-            new[node] = make(GET, node.dtype, node.shape, tuple(srcs), (place,), device=node.device, site=node.site)
-        else:
-            new[node] = rebuild(node, srcs) if srcs else node
-    return tuple(new[r] for r in roots)
+            return make(GET, node.dtype, node.shape, (new[node.srcs[0]],), (place,), device=node.device, site=node.site)
+        return None
+    return replaced(order, roots, rule)
 
 
 def _reduced(loop: Node, srcs: list[Node], numbers: list[int]) -> Node:
