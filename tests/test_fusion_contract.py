@@ -193,3 +193,47 @@ def test_a_long_formula_of_shared_parts_is_cut_where_a_kernel_is_full():
         plan = gc.plan(t)
     assert len(plan.kernels) == 2
     assert plan.bytes_moved <= 3 * 2 * x.nbytes     # a few values cross the border
+
+
+@pytest.mark.parametrize("states", [2, 4, 8, 16])
+def test_a_recurrence_over_few_states_is_one_text_again_and_again(states):
+    """Each step's maximum, written out under the next one's, would be a text that grows as a power of the states."""
+    costs, emitted, score = array(states, states), array(states), array(states)
+    for _ in range(40):
+        score = gc.max(score[:, None] + costs, axis=0) + emitted
+    plan = gc.plan(gc.max(score))
+    assert len(plan.kernels) <= 40 and len({k.source for k in plan.kernels}) <= 6, f"{plan}"
+    assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < 15000
+
+
+def test_an_index_that_data_gave_is_an_argument():
+    """Whether it is 0 or 1, and which of them are equal, makes no other program."""
+    table = array(5, 20)
+
+    def walk(path):
+        path, total = gc.asarray(np.array(path)), table[:, 7]
+        for step in range(len(path)):
+            total = gc.tanh(total + table[:, path[step]])
+        return total.numpy()
+
+    walk([3, 4, 5])
+    before = gc.counters()
+    for path in ([0, 1, 2], [6, 6, 6], [-1, 15, 0]):
+        want = table.numpy()[:, 7]
+        for step in path:
+            want = np.tanh(want + table.numpy()[:, step])
+        np.testing.assert_allclose(walk(path), want, rtol=1e-5)
+    assert (gc.counters() - before).program_misses == 0
+
+
+def test_vectors_made_orthogonal_one_after_the_other_share_a_few_texts():
+    """A chain of sums over one row, each of which has loops of its own, would be one text for each length of chain."""
+    vectors = []
+    for k in range(12):
+        w = array(150)
+        for v in vectors:
+            w = w - gc.sum(w * v) * v
+        vectors.append(w / gc.sqrt(gc.sum(w * w)))
+    plan = gc.plan(*vectors)
+    assert len(plan.kernels) <= 40, f"{plan}"
+    assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < 12000

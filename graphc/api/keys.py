@@ -16,7 +16,7 @@ from graphc.api.record import as_tensor, broadcast_shapes, cast, wrap
 from graphc.errors import DTypeError, IndexOutOfRange, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
-from graphc.ir.node import make
+from graphc.ir.node import Node, argument, make
 from graphc.tensor import Tensor, host_view
 
 _MANY = 1 << 14     # indices from which a kernel wraps negative ones better, on its way
@@ -260,7 +260,7 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
     if known is not None:
         least = _least(known, n, axis, name)
         if known.size <= _MANY:
-            return _wrapped(known, least, n, name, index.node.device if isinstance(index, Tensor) else None)
+            return _wrapped(known, least, n, index.node if isinstance(index, Tensor) else None)
     index = record.as_tensor(index)
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
         index = cast(index, dtypes.int64)
@@ -278,10 +278,10 @@ def _least(index: np.ndarray, n: int, axis: int, name: str) -> int:
     return least
 
 
-def _wrapped(index: np.ndarray, least: int, n: int, name: str, device: str | None) -> Tensor:
+def _wrapped(index: np.ndarray, least: int, n: int, given: Node | None) -> Tensor:
     index = index.astype(np.int64)  # a copy, so that nobody can write to it
     if least < 0:
         index = np.where(index < 0, index + n, index)
     if not index.ndim:
-        return wrap(record.scalar(int(index), dtypes.int64, name))
-    return record.from_numpy(index, copy=False, device=device)
+        return wrap(argument(index, dtypes.int64, given))
+    return record.from_numpy(index, copy=False, device=given and given.device)

@@ -153,7 +153,7 @@ class Speller:
         for step in range(4) if buffer is not None else ():
             if offset - step in before:
                 return f"{before[offset - step]} + {step}" if step else before[offset]
-        text = self.arg(offset, SHORT if self.kernel.unrolled else 1)
+        text = self.arg(offset, SHORT if self.kernel.unrolled and index.terms else 1)
         if text.startswith("a"):    # no literal
             before[offset] = text
         return text

@@ -165,6 +165,12 @@ def const(value, dtype: DType) -> Node:
     return node
 
 
+def argument(value, dtype: DType, given: Node | None = None) -> Node:
+    """A scalar that is an argument of programs whatever its value, because data gave it: a value of 0, or two that are
+    equal, would make another program of the same operations. `given`: the node that it was read from."""
+    return make(CONST, dtype, (), (), (np.asarray(value).astype(dtype.numpy).tobytes(), False, given))
+
+
 # Values that simplification or codegen looks at are part of a program's structure; all others are its scalar arguments.
 _STRUCTURAL = (0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"))
 _MASKS = (15,)      # of half a byte: what is unpacked from the upper half needs none

@@ -212,6 +212,32 @@ class Evaluations(Readings):
                 self._move(src, max(count, src.size))
 
 
+class Repetitions:
+    """How often an expression stands in the text of a kernel because short reductions that read it are written out.
+    Feed nodes in reverse topological order."""
+
+    def __init__(self):
+        self._found: dict[Node, tuple[int, bool]] = {}      # how often, and whether several elements read one of it
+
+    def read_by(self, node: Node, alone: bool) -> None:
+        """`alone`: the node's loops are its own."""
+        times, several = (1, False) if alone else self._found.get(node, (1, False))
+        if is_short(node):
+            times, several = times * node.srcs[0].shape[node.attrs[0]], False
+        if times == 1:
+            return
+        spreads = node.op.kind == ELEMENTWISE or node.op is EXPAND
+        for src in node.srcs:
+            before, shared = self._found.get(src, (1, False))
+            self._found[src] = max(times, before), several or shared or (spreads and src.size < node.size)
+
+    def too_many(self, node: Node, cost: float) -> bool:
+        """Whether a short reduction, each result of which several elements read, would be most of a kernel's text: so
+        are the states of a recurrence, one under the other."""
+        times, several = self._found.get(node, (1, False))
+        return several and (times - 1) * cost > COPIED
+
+
 def _blocks(node: Node) -> float:
     """How often an attention evaluates keys and values, of which each is cheap beside a block's multiply-adds."""
     return max(1.0, node.shape[-2] / QUERIES / 16)

@@ -24,6 +24,8 @@ from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
 from graphc.passes.units import Unit, Units
 
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
+MAX_ROW_ANCHORS = 8         # each of them has loops of its own: gcc takes a tenth of a second for it
+MAX_SERIAL_ANCHORS = 3      # where there is one row, which stays near
 SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this large
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
@@ -183,7 +185,7 @@ class _Builder:
             return "too many buffers for one kernel"
         if self._too_long(unit, group):
             return "too many operations for one kernel"
-        if unit.anchor and group.kind == "column" and len(group.anchors) >= MAX_COLUMN_ANCHORS:
+        if unit.anchor and len(group.anchors) >= _most_anchors(group):
             return "too many sums for one kernel"
         work = max(self._elements[group], unit.elements)
         if group.kind in ("row", "column") and prod(group.parallel) < MIN_PARALLEL and work > SERIAL_ELEMENTS:
@@ -325,6 +327,13 @@ class _Builder:
                            "better than storing them" for n in group.anchors if n.op is WEIGHTED]
         order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
         return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, self.target)
+
+
+def _most_anchors(group: Group) -> int:
+    """How many reductions may follow one another in a kernel."""
+    if group.kind == "column":
+        return MAX_COLUMN_ANCHORS
+    return MAX_ROW_ANCHORS if prod(group.parallel) > 1 else MAX_SERIAL_ANCHORS
 
 
 def _kind(unit: Unit, target: Target) -> str:

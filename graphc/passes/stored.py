@@ -12,8 +12,8 @@ from graphc.ir.ops import (
     SOURCE, WINDOW,
 )
 from graphc.passes.evaluate import (
-    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, inlined_costs, is_anchor, is_short, short_reduction_inlined,
-    worth_storing,
+    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_short,
+    short_reduction_inlined, worth_storing,
 )
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -46,7 +46,7 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
     stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
     costly = False
-    counts, copies = Evaluations(), Copies()
+    counts, copies, repetitions = Evaluations(), Copies(), Repetitions()
     for node in reversed(order):
         kind = node.op.kind
         if node.op in (BUFFER, PARAM, CONST) or kind == OTHER:
@@ -56,7 +56,7 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
             evaluations = max(evaluations, size)
         if is_anchor(node):
             anchors.add(node)
-        elif is_short(node) and (cost[node] > MAX_UNROLLED_COST
+        elif is_short(node) and (cost[node] > MAX_UNROLLED_COST or repetitions.too_many(node, cost[node])
                                  or not short_reduction_inlined(node, evaluations, users.get(node, []))):
             costly |= cost[node] > MAX_UNROLLED_COST
             written_out = cost[node] <= MAX_UNROLLED_COST and _of_windows(node)
@@ -70,6 +70,7 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
                 costly = True
         if node in anchors or node in stored:
             evaluations, places = size, 1
+        repetitions.read_by(node, node in anchors or node in stored)
         counts.read_by(node, evaluations)
         copies.read_by(node, min(places, 1e9))
     return stored - anchors, anchors, costly
