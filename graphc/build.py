@@ -106,6 +106,7 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     if body:
         roots = build_loops.fenced(roots)
     schedule = fuse(roots, "fuse" in settings.disable, target)
+    roots = schedule.roots
     if show:
         debug.show_schedule(schedule)
     lowered = lower(schedule, tuning.choose if not target.group else defaults)

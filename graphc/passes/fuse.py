@@ -20,6 +20,7 @@ from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import inlined_costs, never_stored
+from graphc.passes.parts import write_parts
 from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
 from graphc.passes.units import Unit, Units
 
@@ -34,6 +35,7 @@ MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel wh
 
 
 def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) -> Schedule:
+    roots = write_parts(roots, target)
     order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
     users: dict[Node, list[Node]] = {}
     for node in order:
