@@ -97,6 +97,8 @@ NEIGHBOURS = {
     "one byte": lambda x: x > 0,
     "eight bytes": lambda x: x.astype(gc.float64) / 3,
     "padded": lambda x: gc.pad(x, ((0, 0), (4, 4))) + 1,
+    "three axes, turned": lambda x: gc.permute_dims(gc.reshape(x[:, :2000], (3, 40, 50)), (2, 0, 1)) * 2,
+    "four axes, turned": lambda x: gc.permute_dims(gc.reshape(x[:, :2010], (3, 3, 2, 335)), (3, 0, 2, 1)) * 2,
 }
 
 
@@ -126,6 +128,12 @@ EXACT = {
     "norm": lambda x: gc.sqrt(gc.sum(x * x)),
     "normalised": lambda x: (x - gc.mean(x, axis=1, keepdims=True)) / gc.sqrt(gc.var(x, axis=1, keepdims=True) + 1e-5),
     "variance": lambda x: gc.var(x, axis=0),
+    "long rows": lambda x: gc.sum(gc.reshape(x, (3, 7700)), axis=1),
+    "variance of long rows": lambda x: gc.var(gc.reshape(x, (3, 7700)), axis=1),
+    "long columns": lambda x: gc.sum(gc.reshape(x, (1925, 12)), axis=0),
+    "variance of long columns": lambda x: gc.var(gc.reshape(x, (1925, 12)), axis=0),
+    "maxima of long columns": lambda x: gc.max(gc.reshape(x, (1925, 12)), axis=0),
+    "half of long columns": lambda x: gc.sum(gc.reshape(x, (2100, 11))[::2], axis=0),
     "product": lambda x: x @ gc.transpose(x),
     "product of a row": lambda x: x[0] @ gc.transpose(x),
     "products of few rows": lambda x: gc.relu(x[:3] @ gc.reshape(x, (1100, 21)) + x[0, :21]),

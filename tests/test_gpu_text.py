@@ -105,6 +105,29 @@ def test_large_maps_move_sixteen_bytes_at_a_time():
         assert not re.search(r"(ld|st)\.(v\d\.)?[fu]\d", code), "an address that may be of any kind"
 
 
+def test_large_maps_divide_once():
+    """For the first element of an item; strides that arrays have in common are one argument."""
+    x = gc.asarray(np.ones((1030, 1030), np.float32))
+    y = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
+    for dialect in CHECKED:
+        (kernel,) = kernels_of([y], dialect)
+        _, _, loop = kernel.text.rpartition("for (; at < stop;")
+        loop = loop[:loop.index("\n    }")]
+        assert loop and "gc_rest" not in loop and "gc_quotient" not in loop
+        assert len(set(re.findall(r"i0 \* a\d+", loop))) == 2
+
+
+def test_long_columns_fill_a_large_device():
+    """Eight columns for a group, whose items take chunks of them; as many groups as multiprocessors have room for."""
+    x = gc.asarray(np.ones((1024, 4096), np.float32))
+    for y in (gc.var(x, axis=0), gc.sum(x, axis=0), gc.max(x, axis=0)):
+        program = build(canonical.canonicalize([y.node]), "cuda").program
+        (launch,) = program.steps
+        assert [m.chunks for m in launch.members] == [512]
+        (finding,) = [f for f in accepted(program.all_kernels, "cuda") if "sm_90" in f.compiler]
+        assert finding.facts["registers"] <= 64 and finding.facts["spills"] == 0
+
+
 @pytest.mark.parametrize("dtype, cast", [("float16", "cvt.rn.f16.f32"), ("bfloat16", "cvt.rn.bf16")])
 def test_halves_are_converted_by_instructions(dtype, cast):
     x = gc.asarray(np.ones((7, 300), np.float32)).astype(dtype)

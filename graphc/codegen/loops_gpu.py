@@ -59,7 +59,7 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
     kernel, spell = model.kernel, model.spell
     prologue = model.prologue()
     body = model.statements(kernel.body, {})
-    axes, total, neighbours = model.axes(), model.total, model.wide()
+    axes, strides, total, neighbours = model.axes(), model.strides(), model.total, model.wide()
     language = spell.language
     buffers = [{"name": b.name, "handle": f"memory{k}", "number": k, "type": language.memory(b.dtype),
                 "written": b.written, "shared": b.same is not None} for k, b in enumerate(kernel.buffers)]
@@ -70,7 +70,8 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
     words = len(buffers) + len(spell.args) + len(params) + 1
     most = most_members(language.target, len(buffers), words)
     values = {"entry": entry, "helpers": helpers(environment, list(spell.helpers)), "buffers": buffers,
-              "params": params, "axes": axes, "body": body, "prologue": prologue, "scratch": model.scratch > 0,
+              "params": params, "axes": axes, "strides": strides, "body": body, "prologue": prologue,
+              "scratch": model.scratch > 0, "room": model.room if language.shared_words else 0,
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "words": words, "shared_words": model.crowded and language.shared_words,
               "teams": model.teams_text(), "members": most if members else 0,
@@ -130,11 +131,20 @@ class _Model:
     def shares(self) -> bool:
         return self.team.items > 1
 
+    @property
+    def room(self) -> int:
+        """Groups that a multiprocessor should have room for: while items wait for one another, another group's work."""
+        return 4 if self.shares and not self.is_template else 2
+
+    @property
+    def is_template(self) -> bool:
+        return any(type(s) is Template for s in self.kernel.body)
+
     def teams_text(self) -> dict | None:
         if not self.shares:
             return None
         rows, items = self.kernel.chunk, self.team.items
-        if any(type(s) is Template for s in self.kernel.body):
+        if self.is_template:
             return {"count": items, "what": "a block", "own": "GC_ITEM", "place": "0"}
         if self.kernel.tiled:
             return {"count": items, "what": "a column", "own": f"GC_ITEM / {rows}", "place": f"GC_ITEM % {rows}"}
@@ -149,6 +159,18 @@ class _Model:
             out.append({"name": axis.name, "value": rest if first else f"gc_rest({rest}, {extent})"})
             rest = f"gc_quotient({rest}, {extent})"
         return out
+
+    def strides(self) -> list[dict]:
+        """By how much coordinates grow from one iteration of an item to its next, which takes no divisions; the last
+        axis first, each with a carry to the next. None where an item has one iteration, or one axis."""
+        axes, out, rest = self.kernel.parallel, [], str(self.group)
+        if self.shares or self.spell.wide is not None or len(axes) < 2 or self.kernel.chunk <= self.group:
+            return []
+        for axis in reversed(axes[1:]):
+            extent = self.spell.extent(axis)
+            out.append({"name": axis.name, "stride": f"gc_rest({rest}, {extent})", "extent": extent})
+            rest = f"gc_quotient({rest}, {extent})"
+        return [*out, {"name": axes[0].name, "stride": rest, "extent": ""}]
 
     def wide(self) -> dict | None:
         """What is moved for several neighbours at a time: codegen/wide_gpu.py."""
@@ -278,7 +300,7 @@ class _Model:
             stop = f"(live ? {stop} : 0)"
         own = team.own
         out = {"kind": "reduce", "axis": s.axis.name, "stop": stop, "bound": bound, "exact": exact, "lanes": lanes,
-               "teams": teams, "chunk": chunk, "round": chunk * teams, "single": s.axis.extent <= chunk * teams,
+               "teams": teams, "chunk": chunk, "single": s.axis.extent <= chunk * teams,
                "lane": own if teams == 1 else f"{own} % {lanes}" if lanes > 1 else "0",
                "team": own if lanes == 1 else f"({own} / {lanes})", "stride": team.apart, "apart": team.apart * lanes}
         out["lane"] = f"({out['lane']})" if "%" in out["lane"] else out["lane"]

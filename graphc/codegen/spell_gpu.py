@@ -38,7 +38,7 @@ class GpuSpeller(Speller):
         """Where an element is read: in memory, or in the variable that it was read into."""
         if self.wide is not None and (read := self.wide.name_of_load(number, index)):
             return read
-        return f"{self.kernel.buffers[number].name}[{self.index(index)}]"
+        return f"{self.kernel.buffers[number].name}[{self.index(index, number)}]"
 
     def local(self, name: str, index) -> str:
         return f"{name}[{self.index(index)}]"

@@ -24,6 +24,8 @@ GATHERED = 256              # columns of a blocked map kernel: what it gathered 
 ITEMS = 8                   # elements that each takes of a large map: several loads are on their way at a time
 LARGE_MAP = 1 << 20         # elements
 SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbouring memory
+SECTOR = 8                  # of these, those that memory gives together: long columns leave no more to a group where
+MANY_GROUPS = 512           # there would be fewer groups than keep a large device busy
 FEW_CHUNKS = 8              # of a column that one item can as well add up by itself
 
 
@@ -67,6 +69,8 @@ def _of_group(lowering: Lowering, total: int) -> int:
     if not lowering.tiled:
         return rows_side_by_side(lowering)
     chunks = max(lengths) // CHUNKS["outer"]
+    if chunks > group // SECTOR and total < SIDE_BY_SIDE * MANY_GROUPS:
+        return SECTOR
     return SIDE_BY_SIDE if chunks > FEW_CHUNKS and total < LARGE_MAP else group
 
 

@@ -2,7 +2,7 @@ typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef 
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 #define GC_INLINE static __device__ __forceinline__
-#define GC_KERNEL extern "C" __global__ __launch_bounds__(256, 2)
+#define GC_KERNEL extern "C" __global__ __launch_bounds__(256, GC_ROOM)
 #define GC_GLOBAL
 #define GC_SHARED
 #define GC_SHARED_ARRAY(T, name, size) __shared__ T name[size]
@@ -16,6 +16,7 @@ typedef unsigned long long uint64_t;
 #define GC_SHUFFLES 32
 #define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
 #define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
@@ -169,6 +170,7 @@ GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
 #define GC_COPIES_CLOSE()
 #define GC_COPIES_WAIT(n)
 #endif
+#define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 typedef struct { int64_t w[5]; } gc_words;
@@ -211,7 +213,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void map_abs_4fa1472c(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_8420f0b9(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[38]; } gc_words;
+typedef struct { int64_t w[32]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -59,14 +59,8 @@ GC_INLINE void kernel_name_body(
     const int64_t a19 = words.w[26];
     const int64_t a20 = words.w[27];
     const int64_t a21 = words.w[28];
-    const int64_t a22 = words.w[29];
-    const int64_t a23 = words.w[30];
-    const int64_t a24 = words.w[31];
-    const int64_t a25 = words.w[32];
-    const int64_t a26 = words.w[33];
-    const int64_t a27 = words.w[34];
-    const float p0 = gc_bits_float((uint32_t)words.w[35]);
-    const float p1 = gc_bits_float((uint32_t)words.w[36]);
+    const float p0 = gc_bits_float((uint32_t)words.w[29]);
+    const float p1 = gc_bits_float((uint32_t)words.w[30]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -179,9 +173,9 @@ GC_INLINE void kernel_name_body(
                     const float score1 = weight1[at];
                     const int64_t r = r_at;
                     const int64_t s = s_at;
-                    const float t0 = x0[b * a18 + s * a19 + a20];
-                    const float t1 = -(x1[b * a21 + s] / t0);
-                    const float t2 = x0[b * a22 + s * a23 + a24];
+                    const float t0 = x0[b * a14 + s * a15 + a16];
+                    const float t1 = -(x1[b * a17 + s] / t0);
+                    const float t2 = x0[b * a14 + s * a15 + a18];
                     const float t3 = gc_exp_float(((score1 * p0) - t2));
                     value0 = (((score / t0) + t1) * t3) * p1;
                     value1 = t3 / t0;
@@ -204,7 +198,7 @@ GC_INLINE void kernel_name_body(
                         if (s_at < s_size && e_at < width) {
                             const int64_t s = s_at;
                             const int64_t c1 = e_at;
-                            value = x4[b * a14 + c1 + s * a15];
+                            value = x4[b * a12 + c1 + s * a13];
 
                         }
                         tile_s[x / 64 * 68 + x % 64] = value;
@@ -239,7 +233,7 @@ GC_INLINE void kernel_name_body(
                         if (s_at < s_size && e_at < width) {
                             const int64_t s = s_at;
                             const int64_t c0 = e_at;
-                            value = x2[b * a16 + c0 + s * a17];
+                            value = x2[b * a7 + c0 + s * a8];
 
                         }
                         tile_s[x / 64 * 68 + x % 64] = value;
@@ -274,7 +268,7 @@ GC_INLINE void kernel_name_body(
                 const float weighted0 = weight0[x / 64 * 65 + x % 64];
                 const int64_t r = r_at;
                 const int64_t e = e_at;
-                y0[b * a26 + e + r * a27] = weighted0;
+                y0[b * a20 + e + r * a21] = weighted0;
 
             }
         }
@@ -292,7 +286,7 @@ GC_INLINE void kernel_name_body(
                 const float weighted0 = weight0[x / 64 * 65 + x % 64];
                 const int64_t r = r_at;
                 const int64_t e = e_at;
-                y0[b * a26 + e + r * a27] = weighted0;
+                y0[b * a20 + e + r * a21] = weighted0;
 
             }
         }
@@ -304,7 +298,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_weighted_7674b929(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_weighted_fcb82981(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -314,7 +308,7 @@ GC_KERNEL void contract_weighted_7674b929(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 46;
+    const int64_t *GC_RESTRICT own = table + members + member * 40;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -337,5 +331,5 @@ GC_KERNEL void contract_weighted_7674b929(const int64_t *GC_RESTRICT table)
         memory4,
         memory5,
         memory6,
-        *(const gc_words *)(own + 7), (int *)own[45], group);
+        *(const gc_words *)(own + 7), (int *)own[39], group);
 }

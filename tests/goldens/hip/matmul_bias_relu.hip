@@ -19,6 +19,7 @@ typedef unsigned long long uint64_t;
 #define GC_SHUFFLES GC_WAVE
 #define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
 #define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
@@ -345,7 +346,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_d4c40c83(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_42a25b2e(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

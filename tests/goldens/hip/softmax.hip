@@ -19,6 +19,7 @@ typedef unsigned long long uint64_t;
 #define GC_SHUFFLES GC_WAVE
 #define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
 #define GC_ATOMIC_MAX(place, value) atomicMax(place, value)
@@ -51,7 +52,7 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[9]; } gc_words;
+typedef struct { int64_t w[8]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -92,7 +93,6 @@ GC_INLINE void kernel_name_body(
     const int64_t a2 = words.w[4];
     const int64_t a3 = words.w[5];
     const int64_t a4 = words.w[6];
-    const int64_t a5 = words.w[7];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
     const int64_t turn = group * 4 + GC_ITEM / 64;
@@ -144,7 +144,7 @@ GC_INLINE void kernel_name_body(
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a4 + j];
+            const float t1 = x0[i * a2 + j];
             const float t2 = gc_exp_float((t1 - max0));
             row0[j] = t2;
             sum1_part = sum1_part + (t2);
@@ -176,11 +176,11 @@ GC_INLINE void kernel_name_body(
         GC_BARRIER();
 
 
-
         sum1 = sum1_part;
+        
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
-        y0[i * a5 + j] = row0[j] / sum1;
+        y0[i * a4 + j] = row0[j] / sum1;
 
     }
 
@@ -188,7 +188,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_aab587b8(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_aa16a41b(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -198,7 +198,7 @@ GC_KERNEL void row_max_sum_div_aab587b8(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 12;
+    const int64_t *GC_RESTRICT own = table + members + member * 11;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
@@ -206,5 +206,5 @@ GC_KERNEL void row_max_sum_div_aab587b8(const int64_t *GC_RESTRICT table)
     kernel_name_body(
         memory0,
         memory1,
-        *(const gc_words *)(own + 2), (int *)own[11], group);
+        *(const gc_words *)(own + 2), (int *)own[10], group);
 }

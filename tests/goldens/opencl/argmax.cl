@@ -1,4 +1,4 @@
-typedef struct { int64_t w[8]; } gc_words;
+typedef struct { int64_t w[7]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -21,7 +21,7 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_max_min_cast_cb7e4893(
+GC_KERNEL void row_max_min_cast_cbb5c13f(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -34,8 +34,7 @@ GC_KERNEL void row_max_min_cast_cb7e4893(
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];
-    const int64_t a3 = words.w[5];
-    const int32_t p0 = (int32_t)words.w[6];
+    const int32_t p0 = (int32_t)words.w[5];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
     const int64_t turn = group * 4 + GC_ITEM / 64;
@@ -81,7 +80,7 @@ GC_KERNEL void row_max_min_cast_cb7e4893(
         const int64_t length = (live ? a1 : 0);
         int32_t min1_part = (int32_t)(((uint32_t)1 << 31) - 1);
         for (int64_t j = own; j < length; j += 64) {
-            const float t1 = x0[i * a3 + j];
+            const float t1 = x0[i * a2 + j];
             min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
         }
         min1 = min1_part;

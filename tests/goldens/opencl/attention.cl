@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_3966f2c3(
+GC_KERNEL void contract_attention_c4850338(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[10]; } gc_words;
+typedef struct { int64_t w[8]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -44,7 +44,7 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_79641658(
+GC_KERNEL void row_max_sum_acf12627(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -59,8 +59,6 @@ GC_KERNEL void row_max_sum_79641658(
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];
     const int64_t a3 = words.w[6];
-    const int64_t a4 = words.w[7];
-    const int64_t a5 = words.w[8];
     uint64_t bad = 0;    /* one bit for each bounds check */
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
@@ -109,7 +107,7 @@ GC_KERNEL void row_max_sum_79641658(
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a3 + j];
+            const float t1 = x0[i * a2 + j];
             const float t2 = t1 - max0;
             sum1_part = sum1_part + (gc_exp_float(t2));
         }
@@ -139,7 +137,7 @@ GC_KERNEL void row_max_sum_79641658(
         GC_BARRIER();
         sum1 = sum1_part;
     }
-    const int64_t t3 = gc_check_index(x1[i], a4, 0, &bad);
+    const int64_t t3 = gc_check_index(x1[i], a3, 0, &bad);
     const float t6 = gc_log_float(sum1);
     float sum2 = -0.0f;
     {
@@ -148,7 +146,7 @@ GC_KERNEL void row_max_sum_79641658(
         const int64_t last = MIN(first + 1024, length);
         float sum2_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
-            const float t4 = x0[i * a5 + j];
+            const float t4 = x0[i * a2 + j];
             const float t5 = t4 - max0;
             sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
         }
@@ -179,7 +177,7 @@ GC_KERNEL void row_max_sum_79641658(
         sum2 = sum2_part;
     }
     if (live && own == 0) y0[i] = sum2;
-    if (live && bad) GC_ATOMIC_MAX(fault + words.w[9], 64 - gc_first(bad));
+    if (live && bad) GC_ATOMIC_MAX(fault + words.w[7], 64 - gc_first(bad));
 }
 
 typedef struct { int64_t w[5]; } gc_words;
@@ -195,7 +193,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_div_a680c238(
+GC_KERNEL void row_sum_div_a0979306(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)

@@ -48,7 +48,7 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? x : next;
 }
 
-GC_KERNEL void row_sum_25774219(
+GC_KERNEL void row_sum_82e7ecb0(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[16]; } gc_words;
+typedef struct { int64_t w[10]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_7d3f3b38(
+GC_KERNEL void map_sub_fe28e6cd(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -25,19 +25,13 @@ GC_KERNEL void map_sub_7d3f3b38(
     const int64_t a3 = words.w[5];
     const int64_t a4 = words.w[6];
     const int64_t a5 = words.w[7];
-    const int64_t a6 = words.w[8];
-    const int64_t a7 = words.w[9];
-    const int64_t a8 = words.w[10];
-    const int64_t a9 = words.w[11];
-    const int64_t a10 = words.w[12];
-    const int64_t a11 = words.w[13];
-    const float p0 = gc_bits_float((uint32_t)words.w[14]);
+    const float p0 = gc_bits_float((uint32_t)words.w[8]);
     const int64_t stop = MIN((group + 1) * 256, a0 * a1);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i1 = gc_rest(at, a1);
         const int64_t i0 = gc_quotient(at, a1);
         {
-            y0[i0 * a2 + i1] = (((x0[i0 * a3 + i1 + 1] + x0[i0 * a4 + i1 + a5]) + x0[i0 * a6 + i1 + a7]) + x0[i0 * a8 + i1 + a9]) - (p0 * x0[i0 * a10 + i1 + a11]);
+            y0[i0 * a2 + i1] = (((x0[i0 * a3 + i1 + 1] + x0[i0 * a3 + i1 + a4]) + x0[i0 * a3 + i1 + a5]) + x0[i0 * a3 + i1 + a5 + 2]) - (p0 * x0[i0 * a3 + i1 + a5 + 1]);
         }
     }
 }

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[13]; } gc_words;
+typedef struct { int64_t w[11]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_de4ebd8b(
+GC_KERNEL void row_sum_m2_mul_b9e8117c(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -27,11 +27,9 @@ GC_KERNEL void row_sum_m2_mul_de4ebd8b(
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];
     const int64_t a3 = words.w[6];
-    const int64_t a4 = words.w[7];
-    const int64_t a5 = words.w[8];
-    const float p0 = gc_bits_float((uint32_t)words.w[9]);
-    const float p1 = gc_bits_float((uint32_t)words.w[10]);
-    const float p2 = gc_bits_float((uint32_t)words.w[11]);
+    const float p0 = gc_bits_float((uint32_t)words.w[7]);
+    const float p1 = gc_bits_float((uint32_t)words.w[8]);
+    const float p2 = gc_bits_float((uint32_t)words.w[9]);
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
     const int64_t turn = group * 4 + GC_ITEM / 64;
@@ -47,7 +45,7 @@ GC_KERNEL void row_sum_m2_mul_de4ebd8b(
         float sum0_part = -0.0f;
         float m21_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
-            const float t0 = x0[i * a3 + j];
+            const float t0 = x0[i * a2 + j];
             sum0_part = sum0_part + (t0);
             m21_part = m21_part + (t0);
         }
@@ -134,12 +132,13 @@ GC_KERNEL void row_sum_m2_mul_de4ebd8b(
         m21_part = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
         sum0 = sum0_part;
+        m21_mean = m21_mean_part;
         m21 = m21_part;
     }
     const float t2 = sum0 / p0;
     const float t3 = sqrt(((m21 / p1) + p2));
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
-        const float t1 = x0[i * a4 + j];
-        y0[i * a5 + j] = ((t1 - t2) / t3) * x1[j];
+        const float t1 = x0[i * a2 + j];
+        y0[i * a3 + j] = ((t1 - t2) / t3) * x1[j];
     }
 }

@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_482d5659(
+GC_KERNEL void contract_dot_cast_c29ca844(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,

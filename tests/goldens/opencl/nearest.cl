@@ -21,7 +21,7 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_97952e02(
+GC_KERNEL void row_min_cast_b335b7e3(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,

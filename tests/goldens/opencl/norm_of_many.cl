@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void row_sum_b6e032d3(
+GC_KERNEL void row_sum_f47f5e97(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -81,7 +81,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_sqrt_4ec90f15(
+GC_KERNEL void map_sqrt_59bc8efc(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -95,47 +95,50 @@ GC_KERNEL void map_sqrt_4ec90f15(
     {
         const int64_t length = a0;
         float sum_all0_level[32];
-        for (int64_t block = 0; block * 256 < a0; block++) {
-            const int64_t first = block * 256 + GC_ITEM * 1;
+        int64_t span = 1;       /* elements of a team */
+        while (span * 256 < a0) span *= 2;
+        const int64_t start = GC_ITEM * span, own_length = MAX(MIN(length - start, span), 0);
+        for (int64_t block = 0; block * 1 < span; block++) {
+            const int64_t first = start + block * 1;
             const int64_t last = MIN(first + 1, length);
             float sum_all0_part = -0.0f;
             for (int64_t j = first; j < last; j += 1) {
                 sum_all0_part = sum_all0_part + (x0[j]);
             }
-            fold_float[GC_ITEM] = sum_all0_part;
-            GC_BARRIER();
-            for (int near = 1; near < 256; near *= 2) {
-                if ((GC_ITEM & (2 * near - 1)) == 0 && first + near * 1 < length) {
-                    fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 1];
-                }
-                GC_BARRIER();
-            }
-            sum_all0_part = fold_float[GC_ITEM - GC_ITEM * 1];
-            GC_BARRIER();
-            if (block * 256 < length) {
+            if (block * 1 < own_length) {
                 int level = 0;
-                int64_t merged = MIN(length - block * 256, 256);
+                int64_t merged = MIN(own_length - block * 1, 1);
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)256 << level;
+                    const int64_t full = (int64_t)1 << level;
                     sum_all0_part = sum_all0_level[level] + sum_all0_part;
                     merged += full;
                 }
                 sum_all0_level[level] = sum_all0_part;
             }
         }
-        const int64_t blocks = (length + 255) / 256;
+        const int64_t blocks = (own_length + 0) / 1;
         int64_t merged = 0;
         for (int level = 0; blocks >> level; level++)
             if (blocks >> level & 1) {
-                const int64_t full = (int64_t)256 << level;
+                const int64_t full = (int64_t)1 << level;
                 if (merged) {
                     sum_all0 = sum_all0_level[level] + sum_all0;
                     merged += full;
                 } else {
                     sum_all0 = sum_all0_level[level];
-                    merged = length - ((blocks - 1) >> level << level) * 256;
+                    merged = own_length - ((blocks - 1) >> level << level) * 1;
                 }
             }
+        fold_float[GC_ITEM] = sum_all0;
+        GC_BARRIER();
+        for (int near = 1; near < 256; near *= 2) {
+            if ((GC_ITEM & (2 * near - 1)) == 0 && start + near * span < length) {
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 1];
+            }
+            GC_BARRIER();
+        }
+        sum_all0 = fold_float[GC_ITEM - GC_ITEM * 1];
+        GC_BARRIER();
     }
     const int64_t stop = MIN((group + 1) * 256, 1);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {

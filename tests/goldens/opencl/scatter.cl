@@ -1,4 +1,4 @@
-typedef struct { int64_t w[9]; } gc_words;
+typedef struct { int64_t w[8]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void scatter_0dba21be(
+GC_KERNEL void scatter_6e1436a0(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -24,14 +24,13 @@ GC_KERNEL void scatter_0dba21be(
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];
     const int64_t a3 = words.w[6];
-    const int64_t a4 = words.w[7];
     const int64_t stop = MIN((group + 1) * 256, a0);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         for (int64_t j = 0; j < a1; j += 1) {
             const int64_t t0 = x0[j];
             {
-                y0[i + (int64_t)t0 * a2] = y0[i + (int64_t)t0 * a3] + x1[i + j * a4];
+                y0[i + (int64_t)t0 * a2] = y0[i + (int64_t)t0 * a2] + x1[i + j * a3];
             }
         }
     }

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[9]; } gc_words;
+typedef struct { int64_t w[8]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -25,7 +25,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void row_max_sum_div_a6d2f5e1(
+GC_KERNEL void row_max_sum_div_a5bb9356(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
@@ -40,7 +40,6 @@ GC_KERNEL void row_max_sum_div_a6d2f5e1(
     const int64_t a2 = words.w[4];
     const int64_t a3 = words.w[5];
     const int64_t a4 = words.w[6];
-    const int64_t a5 = words.w[7];
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
     const int64_t turn = group * 4 + GC_ITEM / 64;
@@ -90,7 +89,7 @@ GC_KERNEL void row_max_sum_div_a6d2f5e1(
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a4 + j];
+            const float t1 = x0[i * a2 + j];
             const float t2 = gc_exp_float((t1 - max0));
             row0[j] = t2;
             sum1_part = sum1_part + (t2);
@@ -122,6 +121,6 @@ GC_KERNEL void row_max_sum_div_a6d2f5e1(
         sum1 = sum1_part;
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
-        y0[i * a5 + j] = row0[j] / sum1;
+        y0[i * a4 + j] = row0[j] / sum1;
     }
 }

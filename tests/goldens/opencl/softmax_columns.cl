@@ -1,4 +1,4 @@
-typedef struct { int64_t w[9]; } gc_words;
+typedef struct { int64_t w[7]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -25,7 +25,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_c8e4d849(
+GC_KERNEL void column_max_sum_div_29c99ab7(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -38,8 +38,6 @@ GC_KERNEL void column_max_sum_div_c8e4d849(
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];
     const int64_t a3 = words.w[5];
-    const int64_t a4 = words.w[6];
-    const int64_t a5 = words.w[7];
     /* 8 items share a column */
     const int own = GC_ITEM / 32;
     const int64_t turn = group * 32 + GC_ITEM % 32;
@@ -86,57 +84,60 @@ GC_KERNEL void column_max_sum_div_c8e4d849(
     {
         const int64_t length = (live ? a1 : 0);
         float sum1_level[32];
-        for (int64_t block = 0; block * 128 < a1; block++) {
-            const int64_t first = block * 128 + own * 16;
+        int64_t span = 16;       /* elements of a team */
+        while (span * 8 < a1) span *= 2;
+        const int64_t start = own * span, own_length = MAX(MIN(length - start, span), 0);
+        for (int64_t block = 0; block * 16 < span; block++) {
+            const int64_t first = start + block * 16;
             const int64_t last = MIN(first + 16, length);
             float sum1_part = -0.0f;
-            for (int64_t j = first; j < last; j += 1) {
+            GC_UNROLL_16 for (int64_t j = first; j < last; j += 1) {
                 {
-                    const float t1 = x0[i + j * a3];
+                    const float t1 = x0[i + j * a2];
                     const float t2 = gc_exp_float((t1 - max0));
                     sum1_part = sum1_part + (t2);
                 }
             }
-            fold_float[GC_ITEM] = sum1_part;
-            GC_BARRIER();
-            for (int near = 1; near < 8; near *= 2) {
-                if ((own & (2 * near - 1)) == 0 && first + near * 16 < length) {
-                    fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 32];
-                }
-                GC_BARRIER();
-            }
-            sum1_part = fold_float[GC_ITEM - own * 32];
-            GC_BARRIER();
-            if (block * 128 < length) {
+            if (block * 16 < own_length) {
                 int level = 0;
-                int64_t merged = MIN(length - block * 128, 128);
+                int64_t merged = MIN(own_length - block * 16, 16);
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)128 << level;
+                    const int64_t full = (int64_t)16 << level;
                     sum1_part = sum1_level[level] + sum1_part;
                     merged += full;
                 }
                 sum1_level[level] = sum1_part;
             }
         }
-        const int64_t blocks = (length + 127) / 128;
+        const int64_t blocks = (own_length + 15) / 16;
         int64_t merged = 0;
         for (int level = 0; blocks >> level; level++)
             if (blocks >> level & 1) {
-                const int64_t full = (int64_t)128 << level;
+                const int64_t full = (int64_t)16 << level;
                 if (merged) {
                     sum1 = sum1_level[level] + sum1;
                     merged += full;
                 } else {
                     sum1 = sum1_level[level];
-                    merged = length - ((blocks - 1) >> level << level) * 128;
+                    merged = own_length - ((blocks - 1) >> level << level) * 16;
                 }
             }
+        fold_float[GC_ITEM] = sum1;
+        GC_BARRIER();
+        for (int near = 1; near < 8; near *= 2) {
+            if ((own & (2 * near - 1)) == 0 && start + near * span < length) {
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 32];
+            }
+            GC_BARRIER();
+        }
+        sum1 = fold_float[GC_ITEM - own * 32];
+        GC_BARRIER();
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 8) {
         {
-            const float t3 = x0[i + j * a4];
+            const float t3 = x0[i + j * a2];
             const float t4 = gc_exp_float((t3 - max0));
-            y0[i + j * a5] = t4 / sum1;
+            y0[i + j * a3] = t4 / sum1;
         }
     }
 }

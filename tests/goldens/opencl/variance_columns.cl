@@ -1,4 +1,4 @@
-typedef struct { int64_t w[8]; } gc_words;
+typedef struct { int64_t w[7]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_cb3dce91(
+GC_KERNEL void column_m2_div_c3c476a6(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -24,8 +24,7 @@ GC_KERNEL void column_m2_div_cb3dce91(
     const int64_t a0 = words.w[2];
     const int64_t a1 = words.w[3];
     const int64_t a2 = words.w[4];
-    const int64_t a3 = words.w[5];
-    const float p0 = gc_bits_float((uint32_t)words.w[6]);
+    const float p0 = gc_bits_float((uint32_t)words.w[5]);
     /* 8 items share a column */
     const int own = GC_ITEM / 32;
     const int64_t turn = group * 32 + GC_ITEM % 32;
@@ -36,13 +35,16 @@ GC_KERNEL void column_m2_div_cb3dce91(
     {
         const int64_t length = (live ? a1 : 0);
         float m20_level[32], m20_mean_level[32];
-        for (int64_t block = 0; block * 128 < a1; block++) {
-            const int64_t first = block * 128 + own * 16;
+        int64_t span = 16;       /* elements of a team */
+        while (span * 8 < a1) span *= 2;
+        const int64_t start = own * span, own_length = MAX(MIN(length - start, span), 0);
+        for (int64_t block = 0; block * 16 < span; block++) {
+            const int64_t first = start + block * 16;
             const int64_t last = MIN(first + 16, length);
             float m20_part = -0.0f;
-            for (int64_t j = first; j < last; j += 1) {
+            GC_UNROLL_16 for (int64_t j = first; j < last; j += 1) {
                 {
-                    m20_part = m20_part + (x0[i + j * a3]);
+                    m20_part = m20_part + (x0[i + j * a2]);
                 }
             }
             /* deviations from the chunk's mean */
@@ -54,29 +56,11 @@ GC_KERNEL void column_m2_div_cb3dce91(
                 }
                 m20_part = squares;
             }
-            fold_float[GC_ITEM] = m20_part;
-            mean_float[GC_ITEM] = m20_mean_part;
-            GC_BARRIER();
-            for (int near = 1; near < 8; near *= 2) {
-                if ((own & (2 * near - 1)) == 0 && first + near * 16 < length) {
-                    const float na = (float)(near * 16);
-                    const float nb = (float)MIN(near * 16, length - first - near * 16);
-                    const float n = na + nb;
-                    const int other = GC_ITEM + near * 32;
-                    const float delta = mean_float[other] - mean_float[GC_ITEM];
-                    fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[other] + delta * delta * (na * nb / n);
-                    mean_float[GC_ITEM] = mean_float[GC_ITEM] + delta * (nb / n);
-                }
-                GC_BARRIER();
-            }
-            m20_part = fold_float[GC_ITEM - own * 32];
-            m20_mean_part = mean_float[GC_ITEM - own * 32];
-            GC_BARRIER();
-            if (block * 128 < length) {
+            if (block * 16 < own_length) {
                 int level = 0;
-                int64_t merged = MIN(length - block * 128, 128);
+                int64_t merged = MIN(own_length - block * 16, 16);
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)128 << level;
+                    const int64_t full = (int64_t)16 << level;
                     {
                         const float na = (float)full, nb = (float)merged, n = na + nb;
                         const float delta = m20_mean_part - m20_mean_level[level];
@@ -89,11 +73,11 @@ GC_KERNEL void column_m2_div_cb3dce91(
                 m20_mean_level[level] = m20_mean_part;
             }
         }
-        const int64_t blocks = (length + 127) / 128;
+        const int64_t blocks = (own_length + 15) / 16;
         int64_t merged = 0;
         for (int level = 0; blocks >> level; level++)
             if (blocks >> level & 1) {
-                const int64_t full = (int64_t)128 << level;
+                const int64_t full = (int64_t)16 << level;
                 if (merged) {
                     {
                         const float na = (float)full, nb = (float)merged, n = na + nb;
@@ -105,9 +89,26 @@ GC_KERNEL void column_m2_div_cb3dce91(
                 } else {
                     m20 = m20_level[level];
                     m20_mean = m20_mean_level[level];
-                    merged = length - ((blocks - 1) >> level << level) * 128;
+                    merged = own_length - ((blocks - 1) >> level << level) * 16;
                 }
             }
+        fold_float[GC_ITEM] = m20;
+        mean_float[GC_ITEM] = m20_mean;
+        GC_BARRIER();
+        for (int near = 1; near < 8; near *= 2) {
+            if ((own & (2 * near - 1)) == 0 && start + near * span < length) {
+                const float na = (float)(near * span);
+                const float nb = (float)MIN(near * span, length - start - near * span);
+                const float n = na + nb;
+                const int other = GC_ITEM + near * 32;
+                const float delta = mean_float[other] - mean_float[GC_ITEM];
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[other] + delta * delta * (na * nb / n);
+                mean_float[GC_ITEM] = mean_float[GC_ITEM] + delta * (nb / n);
+            }
+            GC_BARRIER();
+        }
+        m20 = fold_float[GC_ITEM - own * 32];
+        GC_BARRIER();
     }
     {
         if (live && own == 0) y0[i] = m20 / p0;
