@@ -156,6 +156,26 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
     assert equal_bits(found, EXACT[name](gc.asarray(x)).numpy())
 
 
+@pytest.mark.parametrize("many", [1, 5])
+def test_large_blocks_of_products(device, monkeypatch, many):
+    """As where they fill a device: 128 rows by 128 or, where these are too few, by 64 columns; sums of two chunks of k."""
+    if backends.status()["cpu"] is not None:
+        pytest.skip("there is no C compiler")
+    monkeypatch.setattr(sys.modules["graphc.passes.contract"], "MANY_BLOCKS", many)
+    rng = np.random.default_rng(6)
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in ((131, 517), (517, 140), (140,))]
+
+    def results() -> list[np.ndarray]:
+        a, b, c = map(gc.asarray, arrays)
+        driver.forget_programs()
+        wanted = [gc.relu(a @ b + c), a.T[:131] @ b[:131], (a[:, :40] * 2) @ b.T[:, :40].T]
+        return [y.numpy() for y in wanted]
+    found = results()
+    gc.set_backend("cpu")
+    assert all(equal_bits(x, y) for x, y in zip(found, results(), strict=True))
+    driver.forget_programs()
+
+
 def test_gradients_of_attention_compute_scores_again(device, monkeypatch):
     """Of several blocks on the diagonal; and, on the other device, of more columns than two blocks have."""
     monkeypatch.setattr(sys.modules["graphc.passes.evaluate"], "STORED_SCORES", 0)

@@ -128,6 +128,16 @@ def test_long_columns_fill_a_large_device():
         assert finding.facts["registers"] <= 64 and finding.facts["spills"] == 0
 
 
+def test_large_products_fit_the_registers():
+    """64 sums of each of 256 items, two groups of them for a multiprocessor; a convolution's windows take more."""
+    a, b = (gc.asarray(np.ones(shape, np.float32)) for shape in ((2048, 2048), (2048,)))
+    images, weights = (gc.asarray(np.ones(shape, np.float32)) for shape in ((8, 64, 56, 56), (128, 64, 3, 3)))
+    for product in (a @ a, gc.relu(a @ a + b), a.T @ a.T, gc.conv2d(images, weights, padding=1)):
+        for finding in accepted(kernels_of([product], "cuda"), "cuda"):
+            assert finding.facts["spills"] <= 160 and finding.facts["registers"] <= 128
+            assert 16000 < finding.facts["shared"] <= 24576
+
+
 @pytest.mark.parametrize("dtype, cast", [("float16", "cvt.rn.f16.f32"), ("bfloat16", "cvt.rn.bf16")])
 def test_halves_are_converted_by_instructions(dtype, cast):
     x = gc.asarray(np.ones((7, 300), np.float32)).astype(dtype)

@@ -13,7 +13,8 @@ from graphc.ir.trees import CHUNKS
 CHUNK = CHUNKS["chain"]
 DEPTH = 8           # of k that lie in shared memory at a time
 SIDE = 16           # items of a group in rows and in columns
-PAD = 4             # elements behind each row in shared memory, so that neighbouring rows lie in different banks
+PAD = 4             # elements behind each row in shared memory, so that neighbouring rows lie in different banks,
+STRIP_PAD = 8       # and behind rows of results there
 
 
 def gemm(model, s: Template) -> dict:
@@ -21,9 +22,10 @@ def gemm(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     rows, columns = m.length // SIDE, n.length // SIDE
     length = " * ".join(model.spell.extent(a) for a in k.axes)
-    size = max(DEPTH * (m.length + PAD), SIDE * n.length)
-    model.shared_sizes["tile_a"] = (register, size)
-    model.shared_sizes["tile_b"] = (register, DEPTH * (n.length + PAD))
+    model.crowded = rows * columns > 32
+    strip = n.length + STRIP_PAD
+    model.shared_sizes["tile_a"] = (register, max(2 * DEPTH * (m.length + PAD), SIDE * strip))
+    model.shared_sizes["tile_b"] = (register, 2 * DEPTH * (n.length + PAD))
     read = {}
     for o, x in zip(s.operands, (m, n), strict=True):
         form, run = held(model, o), x.length * DEPTH // model.group
@@ -31,7 +33,7 @@ def gemm(model, s: Template) -> dict:
                         **fetched(model, s, o, x.name, run, f"next_{o.name}[e]", form.spelled)}
     return {"kind": "gemm", "type": register, "result": s.result, "chunk": CHUNK, "depth": DEPTH, "side": SIDE,
             "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
-            "several": k.size > CHUNK, "m": block_of(model, m), "n": block_of(model, n),
+            "several": k.size > CHUNK, "strip": strip, "m": block_of(model, m), "n": block_of(model, n),
             "fma": model.spell.helper(f"gc_fma_{register}"),
             "a": read["a"], "b": read["b"],
             "epilogue": epilogue(model, s)}

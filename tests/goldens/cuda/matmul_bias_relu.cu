@@ -193,8 +193,8 @@ GC_INLINE void kernel_name_body(
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group)
 {
-    GC_SHARED_ARRAY(float, tile_a, 1024);
-    GC_SHARED_ARRAY(float, tile_b, 544);
+    GC_SHARED_ARRAY(float, tile_a, 1152);
+    GC_SHARED_ARRAY(float, tile_b, 1088);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -219,18 +219,18 @@ GC_INLINE void kernel_name_body(
     const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
-    const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
+    /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
+    const int item_m = (GC_ITEM & 1) | (GC_ITEM >> 1 & 2) | (GC_ITEM >> 4 & 12);
+    const int item_n = (GC_ITEM >> 1 & 1) | (GC_ITEM >> 2 & 14);
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
     const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
     float next_a[2];
     float next_b[2];
-    GC_UNROLL for (int i = 0; i < 4; i++)
-        GC_UNROLL for (int j = 0; j < 4; j++)
-            part[i][j] = 0;
+    GC_UNROLL for (int i = 0; i < 4; i++) GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
     {
         const int64_t k_from = 0;
-        const int k_left = (int)MIN(length, 8);
+        const int k_left = (int)MIN(length, 8), place = 0;
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
 
@@ -315,25 +315,27 @@ GC_INLINE void kernel_name_body(
                 
             }
         }
-    }
-    for (int64_t k_first = 0; k_first < length; k_first += 8) {
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
 
             GC_UNROLL for (int e = 0; e < 2; e++)
-                tile_a[at_k * 68 + at_outer + e * 68]
+                tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
                     = (next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
 
             GC_UNROLL for (int e = 0; e < 2; e++)
-                tile_b[at_k * 68 + at_outer + e]
+                tile_b[(place * 8 + at_k) * 68 + at_outer + e]
                     = (next_b[e]);
         }
-        GC_BARRIER();
-        {
-            const int64_t k_from = k_first + 8;
+    }
+    GC_BARRIER();
+    int place = 0;      /* of the two for pieces, that which is multiplied; the next one goes to the other */
+    for (int64_t k_first = 0; k_first < length; k_first += 8) {
+        const int now = place;
+        const int64_t k_from = k_first + 8;
+        if (k_from < length) {
             const int k_left = (int)MIN(length - k_from, 8);
             {
                 const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
@@ -420,25 +422,42 @@ GC_INLINE void kernel_name_body(
                 }
             }
         }
-        if (k_first + 8 <= length) {
+        if (k_from <= length) {
             GC_UNROLL for (int k = 0; k < 8; k++) {
                 float left[4], right[4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                    left[i] = tile_a[(now * 8 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                    right[j] = tile_b[(now * 8 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
                     GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
             }
         } else {
-            for (int k = 0; k < (int)(length - k_first); k++) {
+            GC_ROLL for (int k = 0; k < (int)(length - k_first); k++) {
                 float left[4], right[4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[k * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                    left[i] = tile_a[(now * 8 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[k * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                    right[j] = tile_b[(now * 8 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
                     GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
+            }
+        }
+        place ^= 1;
+        if (k_from < length) {
+            {
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
+
+                GC_UNROLL for (int e = 0; e < 2; e++)
+                    tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
+                        = (next_a[e]);
+            }
+            {
+                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
+
+                GC_UNROLL for (int e = 0; e < 2; e++)
+                    tile_b[(place * 8 + at_k) * 68 + at_outer + e]
+                        = (next_b[e]);
             }
         }
         GC_BARRIER();
@@ -446,13 +465,13 @@ GC_INLINE void kernel_name_body(
     /* the results by way of shared memory, so that neighbouring items store neighbours */
     GC_UNROLL for (int i = 0; i < 4; i++) {
         GC_UNROLL for (int j = 0; j < 4; j++)
-            tile_a[item_m * 64 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
+            tile_a[item_m * 72 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
         GC_BARRIER();
         for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64;
-            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + e % 64;
+            const int row = e / 64, column = e % 64;
+            const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + column;
             if (m_at < m_size && n_at < n_size) {
-                const float dot0 = tile_a[e];
+                const float dot0 = tile_a[row * 72 + column];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
@@ -467,7 +486,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_7c51c460(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_691f0b10(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
