@@ -16,6 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -128,17 +129,19 @@ class CudaBackend:
         return buffer
 
     def from_array(self, array: Any, copy: bool) -> tuple[DeviceBuffer, np.dtype, tuple[int, ...]]:
-        """The memory of an array on this device (CuPy's, or anything with DLPack); shared where its layout permits
-        and no copy is asked for."""
-        with self._queue.stream:
-            cupy = self._queue.cupy
+        """The memory of an array of CuPy, or of anything with DLPack; shared where it lies on this device, its layout
+        permits, and no copy is asked for."""
+        queue = self._queue
+        with queue.here(), queue.stream:
+            cupy = queue.cupy
             own = array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
+            copy = copy or own.device.id != queue.device
             own = own.copy(order="C") if copy else cupy.ascontiguousarray(own)
         return DeviceBuffer(self._pool, own.data, 0, own.nbytes, own), np.dtype(own.dtype), own.shape
 
     def lend(self, buffer: DeviceBuffer, dtype: np.dtype, shape: tuple[int, ...], copy: bool, **options: Any) -> Any:
         """A DLPack capsule on a buffer's memory, which it keeps alive, or on a copy. options: stream, max_version."""
-        with self._queue.stream:  # whoever takes it waits for this one
+        with self._queue.here(), self._queue.stream:  # whoever takes it waits for this one
             array = self._queue.array(buffer, dtype, shape)
             return (array.copy() if copy else array).__dlpack__(**options)
 
@@ -209,6 +212,7 @@ class CupyQueue:
         self.cupy, self.hip = cupy, hip
         self.device = cupy.cuda.runtime.getDevice()
         self.facts = cupy.cuda.runtime.getDeviceProperties(self.device)
+        self._current, self._current_is_right = cupy.cuda.runtime.getDevice, nullcontext()
         self.stream = cupy.cuda.Stream()
         self._memcpy = cupy.cuda.runtime.memcpyAsync
         self._to_device = cupy.cuda.runtime.memcpyHostToDevice
@@ -223,6 +227,11 @@ class CupyQueue:
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
+    def here(self) -> AbstractContextManager:
+        """With this device as the current one, which CuPy allocates on and launches on. A new thread begins with the
+        first device, and a user may have gone on to another."""
+        return self._current_is_right if self._current() == self.device else self.cupy.cuda.Device(self.device)
+
     # ------------------------------------------------------------------------------------------------------ compiling
 
     def key(self, kernel: KernelSource) -> str:
@@ -233,7 +242,8 @@ class CupyQueue:
         """Machine code for this device. Raises CompileError."""
         compiler = self.cupy.cuda.compiler
         try:
-            code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
+            with self.here():
+                code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
         except compiler.CompileException as error:
             from graphc.runtime.nvrtc import first_error
 
@@ -246,14 +256,15 @@ class CupyQueue:
     def open(self, kernel: KernelSource, code: bytes) -> Any:
         path = cache.private_folder() / f"{cache.next_number()}.cubin"  # CuPy knows a module by its path
         path.write_bytes(code)
-        return self.cupy.RawModule(path=str(path)).get_function(kernel.entry)
+        with self.here():
+            return self.cupy.RawModule(path=str(path)).get_function(kernel.entry)
 
     # -------------------------------------------------------------------------------------------------- runtime.device
 
     def allocate(self, nbytes: int) -> Any:
         require_process(self._pid)
         try:
-            with self.stream:  # memory of CuPy's pool belongs to the stream that asked for it
+            with self.here(), self.stream:  # memory of CuPy's pool belongs to the stream that asked for it
                 return self.cupy.cuda.alloc(nbytes)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             raise MemoryError(str(error)) from None
@@ -282,8 +293,9 @@ class CupyQueue:
             parts.append((groups, [b.handle.ptr + b.offset for b in buffers], words.tolist()))
         table = np.array(table_of(parts, fault.handle.ptr + fault.offset), np.int64)
         memory = self.allocate(table.nbytes)
-        self.upload(memory.ptr, table)
-        self.start(kernel, sum(work.groups for work in members), shared, memory.ptr)
+        with self.here():
+            self.upload(memory.ptr, table)
+            self.start(kernel, sum(work.groups for work in members), shared, memory.ptr)
 
     def upload(self, address: int, words: np.ndarray) -> None:
         """A few words to the device, through memory of the driver's: they may be changed when this returns."""
@@ -313,7 +325,7 @@ class CupyQueue:
         from cupyx import errstate
 
         arguments = dict(step.attrs).get("arguments", ())
-        with self.stream, errstate(linalg="raise"):
+        with self.here(), self.stream, errstate(linalg="raise"):
             arrays = [self.array(at(x.slot), np.dtype(x.dtype), x.shape) for x in step.inputs]
             outputs = [self.array(at(x.slot), np.dtype(x.dtype), x.shape) for x in step.outputs]
             TABLE[step.call].run(arguments, tuple(arrays), tuple(outputs))
@@ -433,7 +445,7 @@ class _Tables:
             return
         own = tuple([b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)])
         queue = self._queue
-        with self._lock:
+        with self._lock, queue.here():
             words = self._tables.get(own)
             if words is None:
                 words = self._table_of(own)

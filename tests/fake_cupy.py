@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib.machinery
+import threading
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +24,30 @@ live: dict[int, int] = {}  # address -> size of what is allocated
 log: list[str] = []  # "upload", "download", "copy", "launch NAME", "graph": what was enqueued
 
 
+current = threading.local()  # its `device` is the thread's; what belongs to the first device is used on that alone
+
+
+def get_device() -> int:
+    return getattr(current, "device", 0)
+
+
+class Device:
+    compute_capability = "90"
+
+    def __init__(self, number: int):
+        self.id = number
+
+    def __enter__(self) -> Device:
+        self.before, current.device = get_device(), self.id
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        current.device = self.before
+
+
 class Memory:
     def __init__(self, size: int):
+        assert get_device() == 0
         self.array = np.full(max(size, 1), 0xFF, np.uint8)
         self.ptr, self.size = self.array.ctypes.data, size
         live[self.ptr] = size
@@ -48,6 +71,8 @@ class OutOfMemoryError(MemoryError):
 
 
 class ndarray(np.ndarray):  # noqa: N801
+    number = 0  # of its device
+
     def __new__(cls, shape: tuple[int, ...], dtype: Any, memptr: MemoryPointer) -> ndarray:
         nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
         raw = (ctypes.c_char * nbytes).from_address(memptr.ptr)
@@ -60,6 +85,10 @@ class ndarray(np.ndarray):  # noqa: N801
 
     def __array_function__(self, function: Any, types: Any, args: tuple, options: dict) -> Any:
         return on_device(function, args, options)
+
+    @property
+    def device(self) -> Device:  # type: ignore[override]
+        return Device(self.number)
 
     @property
     def data(self) -> MemoryPointer:  # type: ignore[override]
@@ -94,6 +123,7 @@ class Graph:
         self.work = work
 
     def launch(self, stream: Stream) -> None:
+        assert get_device() == 0
         log.append("graph")
         for run in self.work:
             run()
@@ -107,6 +137,7 @@ class Event:
         self.recorded = False
 
     def record(self, stream: Stream) -> None:
+        assert get_device() == 0
         self.recorded = True
 
     def synchronize(self) -> None:
@@ -127,6 +158,7 @@ class Stream:
         self.ptr = 8 if non_blocking else 7
 
     def __enter__(self) -> Stream:
+        assert get_device() == 0
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -156,6 +188,7 @@ class RawModule:
         [kernel] = emulator.compile([KernelSource(name, self.text)])
 
         def call(grid: tuple, block: tuple, args: tuple, *, shared_mem: int = 0, stream: Stream) -> None:
+            assert get_device() == 0
             [table] = args
 
             def run() -> None:
@@ -216,11 +249,11 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
         from_dlpack=lambda array: np.from_dlpack(array).view(ndarray), cuda=types.SimpleNamespace(
             is_available=lambda: True, alloc=alloc, Stream=Stream, Event=Event,
             alloc_pinned_memory=PinnedMemory, UnownedMemory=UnownedMemory,
-            MemoryPointer=MemoryPointer, Device=lambda number: types.SimpleNamespace(compute_capability="90"),
+            MemoryPointer=MemoryPointer, Device=Device,
             nvrtc=types.SimpleNamespace(getVersion=lambda: (13, 0)),
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             compiler=types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc, CompileException=CompileException),
             runtime=types.SimpleNamespace(
-                is_hip=hip, getDevice=lambda: 0, getDeviceProperties=lambda number: properties,
+                is_hip=hip, getDevice=get_device, getDeviceProperties=lambda number: properties,
                 memcpyAsync=memcpyAsync, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3)))
     return {"cupy": cupy, "cupyx": cupyx}  # fmt: skip

@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import fake_cupy
@@ -236,6 +237,39 @@ def test_arrays_of_the_device_are_shared(device):
         array[:] = [1, 2, 3, 4]
 
 
+def test_threads_with_another_device_use_this_one(device):
+    """Another thread's current device is the first, or what it has chosen: the backend's is another, whose memory,
+    stream and kernels are of no use there. What it has chosen stays."""
+    @gc.jit
+    def step(x):
+        return gc.softmax(gc.sum(x, axis=1)), gc.max(x)
+
+    array, found = np.arange(12, dtype=np.float32).reshape(3, 4), []
+    gc.realize(gc.asarray(array) + 1)   # the device is that of the first use
+
+    def elsewhere() -> None:
+        fake_cupy.current.device = 3
+        for _ in range(4):
+            soft, most = step(gc.asarray(array))
+            found.append((soft.sum().item(), most.item(), gc.sort(-gc.asarray(array), axis=1).numpy()[0, 0]))
+        found.append(np.from_dlpack(Lent(gc.asarray(array) + 1, True))[0, 0])
+        found.append(fake_cupy.get_device())
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert len(found) == 6 and found[4:] == [1, 3]
+    assert all(abs(total - 1) < 1e-6 and most == 11 and least == -3 for total, most, least in found[:4])
+
+
+def test_an_array_on_another_device_is_copied(device):
+    array = fake_cupy.ndarray((4,), np.float32, fake_cupy.alloc(16))
+    array[:] = 2
+    array.number = 1
+    buffer, dtype, shape = driver.backend_of(device).from_array(array, copy=False)
+    assert buffer.handle.ptr != array.data.ptr and (buffer.view(dtype, shape) == 2).all()
+
+
 class Abroad:
     """Somebody's array in the device's memory."""
 
@@ -320,8 +354,8 @@ def test_the_real_cupy_has_what_is_used():
     names |= {f"cuda.compiler.{name}" for name in re.findall(r"\bcompiler\.(\w+)", SOURCE)}
     assert {"RawModule", "cuda.alloc", "cuda.runtime.memcpyAsync", "cuda.compiler.CompileException"} <= names
     # what the routines of graphc/ir/routines.py call, which NumPy hands on to CuPy by name
-    names |= {"ndarray.__array_function__", "ndarray.__array_ufunc__", "ndarray.__dlpack__", "ndarray.sort", "matmul",
-              "swapaxes"}
+    names |= {"ndarray.__array_function__", "ndarray.__array_ufunc__", "ndarray.__dlpack__", "ndarray.device",
+              "cuda.Device.id", "cuda.Device.__enter__", "ndarray.sort", "matmul", "swapaxes"}
     called = r"\bnp\.((?:linalg\.)?(?:sort|argsort|searchsorted|flip|matmul|[a-z]+(?=\(x)))\("
     names |= set(re.findall(called, ROUTINES))
     names |= {f"fft.{name}" for name in re.findall(r'"(i?[rh]?fftn?|ihfft)"', ROUTINES)}

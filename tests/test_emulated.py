@@ -158,7 +158,7 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
 
 @pytest.mark.parametrize("many", [1, 5])
 def test_large_blocks_of_products(device, monkeypatch, many):
-    """As where they fill a device: 128 rows by 128 or, where these are too few, by 64 columns; sums of two chunks of k."""
+    """As where they fill a device: 128 rows by 128 or, where these are too few, by 64 columns; two chunks of k."""
     if backends.status()["cpu"] is not None:
         pytest.skip("there is no C compiler")
     monkeypatch.setattr(sys.modules["graphc.passes.contract"], "MANY_BLOCKS", many)

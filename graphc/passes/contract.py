@@ -283,11 +283,12 @@ def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tu
 
 
 def _block_of_group(m: int, n: int, stacks: int, itemsize: int) -> tuple[int, int]:
-    """The rows and columns of a group's block: more rows where that still leaves work for all groups, and where the
-    sums fit an item's registers."""
-    if itemsize > 4 or stacks * -(-m // LARGE_BLOCK) * -(-n // SMALL_BLOCK) < MANY_BLOCKS:
+    """The rows and columns of a group's block: more rows, then columns, where that still leaves work for all groups,
+    and where the sums fit an item's registers."""
+    down = stacks * -(-m // LARGE_BLOCK)
+    if itemsize > 4 or down * -(-n // SMALL_BLOCK) < MANY_BLOCKS:
         return SMALL_BLOCK, SMALL_BLOCK
-    return LARGE_BLOCK, LARGE_BLOCK if stacks * -(-m // LARGE_BLOCK) * -(-n // LARGE_BLOCK) >= MANY_BLOCKS else SMALL_BLOCK
+    return LARGE_BLOCK, LARGE_BLOCK if down * -(-n // LARGE_BLOCK) >= MANY_BLOCKS else SMALL_BLOCK
 
 
 def _block_of_unit(m: int, n: int, k: int, stacks: int) -> tuple[int, int]:

@@ -467,8 +467,8 @@ GC_INLINE void kernel_name_body(
         GC_UNROLL for (int j = 0; j < 4; j++)
             tile_a[item_m * 72 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
         GC_BARRIER();
-        for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64, column = e % 64;
+        for (uint32_t e = GC_ITEM; e < 1024; e += 256) {
+            const uint32_t row = e / 64, column = e % 64;
             const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + column;
             if (m_at < m_size && n_at < n_size) {
                 const float dot0 = tile_a[row * 72 + column];
@@ -486,7 +486,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_691f0b10(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_f548ae50(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

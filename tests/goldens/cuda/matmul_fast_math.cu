@@ -242,8 +242,9 @@ GC_INLINE void kernel_name_body(
         if (k_first + 64 < length) {
             const int64_t k_from = k_first + 64;
             const int k_left = (int)MIN(length - k_from, 32), next = place ? place - 1 : 2;
-            GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
-                const int spot = r * 256 + GC_ITEM, row = spot / 8, run = spot % 8;
+            GC_UNROLL for (int r = 0; r < 2; r++) {
+                const uint32_t spot = r * 256 + GC_ITEM;
+                const int row = spot / 8, run = spot % 8;
                 const int at_outer = row;
                 const int at_k = run * 4;
                 GC_SHARED uint4 *const to = tile_a + next * 512 + ((row) * 8 + ((run) ^ (row) % 8));
@@ -274,8 +275,9 @@ GC_INLINE void kernel_name_body(
                     *to = make_uint4(words[0], words[1], words[2], words[3]);
                 }
             }
-            GC_ROLL for (int r = 0; r < 2; r++) {       /* unrolled, it would take too many registers */
-                const int spot = r * 256 + GC_ITEM, row = spot / 16, run = spot % 16;
+            GC_UNROLL for (int r = 0; r < 2; r++) {
+                const uint32_t spot = r * 256 + GC_ITEM;
+                const int row = spot / 16, run = spot % 16;
                 const int at_outer = run * 4;
                 const int at_k = row;
                 GC_SHARED uint4 *const to = tile_b + next * 512 + ((row) * 16 + ((run) ^ (row) % 4 * 2));
@@ -364,10 +366,10 @@ GC_INLINE void kernel_name_body(
             strip[row * 72 + warp_n + column] = part[i][j][e];
         }
         GC_BARRIER();
-        for (int e = GC_ITEM; e < 2048; e += 256) {
-            const int row = e / 64, column = e % 64;
+        for (uint32_t e = GC_ITEM; e < 2048; e += 256) {
+            const uint32_t row = e / 64, column = e % 64;
             const int line = row / 16 * 32 + i * 16 + row % 16;
-            if (line < m_left && column < n_left) {
+            if (line < m_left && (int)column < n_left) {
                 const int64_t m_at = m_first + line, n_at = n_first + column;
                 const float dot0 = strip[row * 72 + column];
                 const int64_t m = m_at;
@@ -383,7 +385,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_mul_2393d16a(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_mul_809531de(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;

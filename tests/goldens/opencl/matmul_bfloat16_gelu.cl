@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_094f06ed(
+GC_KERNEL void contract_dot_cast_4305897b(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -276,8 +276,8 @@ GC_KERNEL void contract_dot_cast_094f06ed(
         GC_UNROLL for (int j = 0; j < 4; j++)
             tile_a[item_m * 72 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
         GC_BARRIER();
-        for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64, column = e % 64;
+        for (uint32_t e = GC_ITEM; e < 1024; e += 256) {
+            const uint32_t row = e / 64, column = e % 64;
             const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + column;
             if (m_at < m_size && n_at < n_size) {
                 const float dot0 = tile_a[row * 72 + column];

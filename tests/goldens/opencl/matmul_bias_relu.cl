@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_where_4e70d6c2(
+GC_KERNEL void contract_dot_where_9cae23dc(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -245,8 +245,8 @@ GC_KERNEL void contract_dot_where_4e70d6c2(
         GC_UNROLL for (int j = 0; j < 4; j++)
             tile_a[item_m * 72 + j / 4 * 64 + item_n * 4 + j % 4] = part[i][j];
         GC_BARRIER();
-        for (int e = GC_ITEM; e < 1024; e += 256) {
-            const int row = e / 64, column = e % 64;
+        for (uint32_t e = GC_ITEM; e < 1024; e += 256) {
+            const uint32_t row = e / 64, column = e % 64;
             const int64_t m_at = m_first + i / 4 * 64 + row * 4 + i % 4, n_at = n_first + column;
             if (m_at < m_size && n_at < n_size) {
                 const float dot0 = tile_a[row * 72 + column];
