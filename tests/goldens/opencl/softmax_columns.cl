@@ -25,7 +25,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_29c99ab7(
+GC_KERNEL void column_max_sum_div_fb7811ed(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -91,7 +91,8 @@ GC_KERNEL void column_max_sum_div_29c99ab7(
             const int64_t first = start + block * 16;
             const int64_t last = MIN(first + 16, length);
             float sum1_part = -0.0f;
-            GC_UNROLL_16 for (int64_t j = first; j < last; j += 1) {
+            GC_UNROLL_16
+            for (int64_t j = first; j < last; j += 1) {
                 {
                     const float t1 = x0[i + j * a2];
                     const float t2 = gc_exp_float((t1 - max0));

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_c3c476a6(
+GC_KERNEL void column_m2_div_42962b9a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -42,7 +42,8 @@ GC_KERNEL void column_m2_div_c3c476a6(
             const int64_t first = start + block * 16;
             const int64_t last = MIN(first + 16, length);
             float m20_part = -0.0f;
-            GC_UNROLL_16 for (int64_t j = first; j < last; j += 1) {
+            GC_UNROLL_16
+            for (int64_t j = first; j < last; j += 1) {
                 {
                     m20_part = m20_part + (x0[i + j * a2]);
                 }
