@@ -14,6 +14,8 @@ from differential import problem_of, problems_of, shortest
 from programs import Program, of_seed, strategy
 from regressions import REGRESSIONS
 
+import graphc as gc
+
 CHUNK = 20     # programs whose kernels are compiled together
 FIRST = int(os.environ.get("FIRST_SEED", "0"))
 
@@ -39,6 +41,13 @@ def test_programs_that_shrink(program: Program):
     """The same with choices that hypothesis makes: other programs in every run, and failures cut down by it."""
     problem = problem_of(program)
     assert problem is None, problem
+
+
+def test_a_rehearsal_leaves_nothing_in_the_nodes_of_others():
+    """What is recorded before a random program may be the same expression as a part of it."""
+    index = gc.arange(3) + 5
+    assert problem_of(Program(("gc.arange(3) + 5",), (0,))) is None
+    assert index.tolist() == [5, 6, 7]
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from graphc import driver, familiar
+from graphc.ir import node
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import cache, compiler
 from graphc.runtime.buffers import Buffer
@@ -42,15 +43,22 @@ class Together(CpuBackend):
 
     @contextmanager
     def chosen(self, rehearsing: bool = False) -> Iterator[None]:
-        """In the block, programs run on this backend, or are rehearsed."""
+        """In the block, programs run on this backend, or are rehearsed. A rehearsal has its nodes to itself: what it
+        leaves in them are no values."""
         find, backend, programs = compiler.find_compiler, driver.backend_of("cpu"), driver._programs
         familiar.forget()
+        nodes = node._table.copy()
+        if rehearsing:
+            node._table.clear()
         compiler.find_compiler = lambda: _at_level(find(), self.level)
         driver._backends["cpu"], driver._programs, self.rehearsing = self, self._programs, rehearsing
         try:
             yield
         finally:
             familiar.forget()
+            if rehearsing:
+                node._table.clear()
+                node._table.update((key, entry) for key, entry in nodes.items() if entry() is not None)
             compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
 
     def compile_wanted(self) -> None:
