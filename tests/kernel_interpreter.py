@@ -28,12 +28,11 @@ from graphc.ir.dtype import by_name as dtype_of
 from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Span, Store, Template
 from graphc.ir.node import Node, const_value
-from graphc.ir.ops import ADD, CONST, CONTRACT, MAXIMUM, MINIMUM, MUL, PARAM, TABLE
+from graphc.ir.ops import CONST, CONTRACT, M2, PARAM, TABLE, identity
 from graphc.ir.program import Branch, Copy, Launch, Library, Member
 
 GARBAGE = 0xA5              # every byte of fresh memory
 NOBODY, BEFORE = -1, -2     # who wrote an element: no one; whoever ran before this kernel
-_COMBINE = {"add": ADD, "mul": MUL, "maximum": MAXIMUM, "minimum": MINIMUM, "m2": ADD}
 
 
 class KernelFault(AssertionError):
@@ -243,7 +242,7 @@ class _Interpreter:
         frame.running = {a.name: a for a in running}
         for a in running:
             for column in range(frame.start, frame.stop) if self.tile is not None else [None]:
-                self._keep(a.name, column, _identity(a))
+                self._keep(a.name, column, identity(a.op.combine, a.dtype))
         for k in self._range(s):
             frame.axes[s.axis] = k
             self.body(s.body)
@@ -251,17 +250,17 @@ class _Interpreter:
         frame.running = {}
 
     def _binary(self, s: Accumulate):
-        op, dtype = _COMBINE[s.op.c], s.dtype
+        op, dtype = s.op.combine, s.dtype
         return lambda a, b: dtype.numpy.type(op.numpy((), dtype, (), a, b))
 
     def _total(self, s: Accumulate, values: list):
-        number, identity = s.dtype.numpy.type, _identity(s)
+        number, nothing = s.dtype.numpy.type, identity(s.op.combine, s.dtype)
         if s.op.kind == CONTRACT:
             return trees.chain(values, fma_of(s.dtype), lambda a, b: number(a + b), number(0))
         combine = self._binary(s)
-        if s.op.c == "m2":
-            return trees.squared_deviations(values, s.order, combine, number, identity)
-        return trees.reduce(values, s.order, combine, identity)
+        if s.op is M2:
+            return trees.squared_deviations(values, s.order, combine, number, nothing)
+        return trees.reduce(values, s.order, combine, nothing)
 
     # ------------------------------------------------------------------------------------------------- templates
 
@@ -403,20 +402,6 @@ def _accumulations(loop: Loop, order: str | None = None) -> list[Accumulate]:
         elif type(s) is Loop:
             found += _accumulations(s, order)
     return found
-
-
-def _identity(s: Accumulate):
-    """What combining with changes nothing: -0.0 for a sum."""
-    dtype = s.dtype
-    if s.op.c == "mul":
-        return dtype.numpy.type(1)
-    if s.op.c in ("maximum", "minimum"):
-        low = s.op.c == "maximum"
-        if dtype.kind in "iu":
-            info = np.iinfo(dtype.numpy)
-            return dtype.numpy.type(info.min if low else info.max)
-        return dtype.numpy.type(-np.inf if low else np.inf) if dtype.kind == "f" else np.bool_(not low)
-    return dtype.numpy.type({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0))
 
 
 # ----------------------------------------------------------------------------------------------------- whole programs

@@ -25,7 +25,7 @@ from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
 from graphc.codegen.wide_gpu import Moved, first_of, wide
 from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations
-from graphc.ir.ops import ADD, MAX, MAXIMUM, MIN, MINIMUM, MUL
+from graphc.ir.ops import M2
 from graphc.ir.program import KernelSource
 from graphc.ir.target import Target, rounded_up
 from graphc.ir.trees import CHUNKS, LANES
@@ -332,27 +332,12 @@ class _Model:
                      "squares = squares + d * d")
 
     def accumulator(self, s: Accumulate) -> dict:
-        return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": self._identity(s),
-                "combine": self._combine(s), "state": ["mean"] if s.op.c == "m2" else []}
+        return {"name": s.name, "type": self.spell.language.register(s.dtype), "identity": self.spell.identity(s),
+                "combine": self._combine(s), "state": ["mean"] if s.op is M2 else []}
 
     def _combine(self, s: Accumulate) -> str:
         """How two values are combined, with {0} and {1} left open."""
-        if s.op.c == "mul":
-            return self.spell.binary(MUL, s.dtype)
-        if s.op in (MAX, MIN):
-            return self.spell.binary(MAXIMUM if s.op is MAX else MINIMUM, s.dtype)
-        return self.spell.binary(ADD, s.dtype)
-
-    def _identity(self, s: Accumulate) -> str:
-        register = self.spell.language.register(s.dtype)
-        if s.op in (MAX, MIN):
-            return self.spell.extreme(s.dtype, s.op is MAX)
-        if s.op.c == "mul":
-            return self.spell.number("1", s.dtype)
-        # -0.0 is what adding to changes nothing
-        minus = {"float": "-0.0f", "double": "-0.0", "cfloat": "GC_COMPLEX(float, -0.0f, -0.0f)",
-                 "cdouble": "GC_COMPLEX(double, -0.0, -0.0)"}
-        return minus.get(register, "0")
+        return self.spell.binary(s.op.combine, s.dtype)
 
 
 def _step(text: str) -> dict:

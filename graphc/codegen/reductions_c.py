@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from msgspec import Struct
-
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import register_bytes
@@ -16,7 +14,7 @@ from graphc.codegen.stretches_c import stretches
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations
-from graphc.ir.ops import ABS, ADD, CONTRACT, MAX, MAXIMUM, MINIMUM, MUL
+from graphc.ir.ops import ABS, M2, MAX, SUM
 from graphc.ir.target import LINE
 from graphc.ir.trees import CHUNKS, LANES
 
@@ -36,35 +34,21 @@ def dealt(kernel: Kernel) -> int:
     return BLOCK if extents == {BLOCK} else LANES
 
 
-class _Operation(Struct, frozen=True):
-    """How a reduction combines two values."""
-
-    identity: str
-    combine: str        # a format of left and right
-
-
-def _operation(model, s: Accumulate) -> _Operation:
+def _combine(model, s: Accumulate) -> str:
+    """How two values are combined, with {0} and {1} left open."""
     register = model.spell.language.register(s.dtype)
-    if s.op.c == "add" or s.op.c == "m2" or s.op.kind == CONTRACT:
-        # -0.0 is what adding to changes nothing
-        zero = {"float": "-0.0f", "double": "-0.0", "cfloat": "__builtin_complex(-0.0f, -0.0f)",
-                "cdouble": "__builtin_complex(-0.0, -0.0)"}.get(register, "0")
-        return _Operation(zero, model.spell.binary(ADD, s.dtype))
-    if s.op.c == "mul":
-        return _Operation("1", model.spell.binary(MUL, s.dtype))
     if s.op is MAX and s.value.op is ABS and register in ("float", "double"):
         model.spell.helpers[f"gc_most_{register}"] = None
-        return _Operation(model.spell.extreme(s.dtype, True), f"gc_most_{register}({{0}}, {{1}})")
-    op = MAXIMUM if s.op is MAX else MINIMUM
-    return _Operation(model.spell.extreme(s.dtype, s.op is MAX), model.spell.binary(op, s.dtype))
+        return f"gc_most_{register}({{0}}, {{1}})"
+    return model.spell.binary(s.op.combine, s.dtype)
 
 
 def _accumulator(model, s: Accumulate) -> dict:
-    how = _operation(model, s)
-    return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": how.identity,
-            "combine": how.combine, "state": ["mean"] if s.op.c == "m2" else [], "here": model.here(),
-            "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in how.combine,
-            "fold": how.combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
+    combine = _combine(model, s)
+    return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": model.spell.identity(s),
+            "combine": combine, "state": ["mean"] if s.op is M2 else [], "here": model.here(),
+            "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in combine,
+            "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
 
 
 def reduction(model, s: Loop) -> dict:
@@ -101,9 +85,9 @@ def _fma(model, s: Accumulate) -> dict:
 
 def _column_step(model, s: Accumulate) -> dict:
     value, total = model.spell.expr(s.value), f"{s.name}_sum"
-    if s.op.c == "m2":
+    if s.op is M2:
         return _step(f"{s.name}_row[r] = {value}; {total} = {total} + {s.name}_row[r]")
-    return _step(f"{total} = {_operation(model, s).combine.format(total, f'({value})')}")
+    return _step(f"{total} = {_combine(model, s).format(total, f'({value})')}")
 
 
 def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], out: dict) -> None:
@@ -183,7 +167,7 @@ def _ahead(model, s: Loop) -> list[dict]:
 
 def _row_step(model, s: Accumulate) -> dict:
     lane, value = f"{s.name}_lane[l]", model.spell.expr(s.value)
-    return _step(f"{lane} = {_operation(model, s).combine.format(lane, f'({value})')}")
+    return _step(f"{lane} = {_combine(model, s).format(lane, f'({value})')}")
 
 
 def _deviation_step(model, s: Accumulate) -> dict:
@@ -197,7 +181,7 @@ def scan(model, s: Loop, running: list[Accumulate]) -> dict:
         model.spell.arrays[x.name] = here
 
     def step(a: Accumulate) -> dict:
-        text = _operation(model, a).combine.format(a.name + here, f"({model.spell.expr(a.value)})")
+        text = _combine(model, a).format(a.name + here, f"({model.spell.expr(a.value)})")
         return _step(f"{a.name}{here} = {text}")
     accumulators = []
     for x in running:
@@ -215,4 +199,4 @@ def _step(text: str) -> dict:
 
 def _begins_with(x: Accumulate, y: Accumulate) -> bool:
     """Whether the sum of squared deviations x begins with the sum y, for the means of its chunks."""
-    return x.op.c == "m2" and y.op.c == "add" and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)
+    return x.op is M2 and y.op is SUM and (x.value, x.dtype, x.order) == (y.value, y.dtype, y.order)

@@ -19,10 +19,11 @@ from graphc import codegen_templates
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Loop
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Loop
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import (
     ABS, BITCAST, CAST, CHECK_INDEX, CONST, FAST, FENCE, MAXIMUM, MINIMUM, NEG, NEXTAFTER, PARAM, WHERE, Op,
+    identity,
 )
 from graphc.ir.target import Target
 
@@ -216,15 +217,9 @@ class Speller:
         """An operation on two values of a dtype, with {0} and {1} left open."""
         return self._open(op, dtype, dtype, 2, fast=False)
 
-    def extreme(self, dtype: DType, maximum: bool) -> str:
-        """The identity of a maximum or minimum."""
-        if dtype.kind == "f":
-            value = float("-inf") if maximum else float("inf")
-            return self._float(value, dtype, value)
-        if dtype.kind in "bu":
-            return "0" if maximum else "1" if dtype is dt.bool else f"(uint{dtype.bits}_t)-1"
-        low = f"(int{dtype.bits}_t)((uint{dtype.bits}_t)1 << {dtype.bits - 1})"
-        return low if maximum else f"(int{dtype.bits}_t)(((uint{dtype.bits}_t)1 << {dtype.bits - 1}) - 1)"
+    def identity(self, s: Accumulate) -> str:
+        """What combining with changes nothing."""
+        return self._literal(identity(s.op.combine, s.dtype), s.dtype)
 
     def local(self, name: str, index: Index) -> str:
         """An element of a local array; in a tiled kernel it counts from the start of the tile."""

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 
 from graphc.ir import derivatives as d
 from graphc.ir import meaning
+from graphc.ir.dtype import DType
 
 # Kinds. Passes ask for the kind or a trait, never for a list of ops.
 SOURCE = "source"            # no computed sources: buffers, constants, counters
@@ -44,6 +45,7 @@ class Op(Struct, frozen=True, eq=False):
     result: Callable | None = None       # dtypes of the sources -> dtype; None: given by the caller
     numpy: Callable | None = None        # (attrs, dtype, shape, *arrays) -> array
     c: str | dict | None = None
+    combine: Op | None = None            # of a reduction or scan: what combines two of its results
     cost: int = 1                        # in additions, for the decision to store or to recompute
     domain: str = "any"                  # any | positive | unit (-1..1) | nonzero | small | index | bool | shift
     dtypes: str = "biufc"                # kinds that it accepts
@@ -253,19 +255,21 @@ WINDOW = _row("window", 1, MOVEMENT, _same, meaning.window, grad=d.window)
 
 # ---- reductions: attrs (axis, order): one axis is removed. The order "inner" or "outer" names the tree of
 # docs/numerics.md and is decided when the op is recorded: inner if it is the last axis.
-SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), "add", grad=d.total)
-PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), "mul", grad=d.product)
-MAX = _row("max", 1, REDUCE, _same, meaning.extreme_reduction(np.maximum), "maximum", dtypes="biuf", grad=d.extremum)
-MIN = _row("min", 1, REDUCE, _same, meaning.extreme_reduction(np.minimum), "minimum", dtypes="biuf", grad=d.extremum)
+SUM = _row("sum", 1, REDUCE, _same, meaning.reduction(np.add), combine=ADD, grad=d.total)
+PROD = _row("prod", 1, REDUCE, _same, meaning.reduction(np.multiply), combine=MUL, grad=d.product)
+MAX = _row("max", 1, REDUCE, _same, meaning.extreme_reduction(np.maximum), combine=MAXIMUM, dtypes="biuf",
+           grad=d.extremum)
+MIN = _row("min", 1, REDUCE, _same, meaning.extreme_reduction(np.minimum), combine=MINIMUM, dtypes="biuf",
+           grad=d.extremum)
 # Sum of squared deviations from the mean, by Chan's merge (Chan, Golub & LeVeque 1983).
-M2 = _row("m2", 1, REDUCE, _same, meaning.m2, "m2", dtypes="f", grad=d.squared_deviations)
+M2 = _row("m2", 1, REDUCE, _same, meaning.m2, combine=ADD, dtypes="f", grad=d.squared_deviations)
 
 # ---- scans along one axis in rising order: attrs (axis,)
-CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), "add", grad=d.cumulative_sum)
-CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), "mul", grad=d.cumulative_prod)
+CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), combine=ADD, grad=d.cumulative_sum)
+CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), combine=MUL, grad=d.cumulative_prod)
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
-DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, grad=d.dot, marked=True)
+DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, combine=ADD, grad=d.dot, marked=True)
 # Scores (..., m, n) and values (..., n, e) to (..., m, e): the softmax of each row of scores times the values, in the
 # order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES. attrs: (columns,):
 # 2 for two columns more, each row's largest score and the sum of its weights before they are divided by that; else 0.
@@ -303,3 +307,16 @@ WHILE = _row("while", -1, LIBRARY, None, meaning.while_loop,       # (test, body
 IF = _row("if", -1, LIBRARY, None, meaning.branch,                 # (true, false); the first source is the condition
           grad=d.of_loops("branch"))
 GET = _row("get", 1, OTHER, None, meaning.get)  # attrs (i,): result i of a multi-output node
+
+
+def identity(op: Op, dtype: DType) -> np.generic:
+    """What changes nothing when ADD, MUL, MAXIMUM or MINIMUM combines it with a number: -0.0 for a sum."""
+    if op is MUL:
+        value = 1
+    elif op is ADD:
+        value = {"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
+    elif dtype.kind in "iu":
+        value = getattr(np.iinfo(dtype.numpy), "min" if op is MAXIMUM else "max")
+    else:
+        value = -np.inf if op is MAXIMUM else np.inf
+    return dtype.numpy.type(value) if dtype.kind != "b" else np.bool_(op in (MUL, MINIMUM))

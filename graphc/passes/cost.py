@@ -14,7 +14,7 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, Template, data_exprs, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import BITCAST, CAST, CONTRACT, ELEMENTWISE, FENCE, FMA
+from graphc.ir.ops import BITCAST, CAST, CONTRACT, ELEMENTWISE, FENCE, FMA, M2
 
 HALF_L2 = 1 << 18
 _FREE = (FENCE, BITCAST, CAST)
@@ -82,7 +82,7 @@ def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
     roots = [s.value]
     count = 0
     if type(s) is Accumulate:
-        count = times * (2 if s.op.kind == CONTRACT else 4 if s.op.c == "m2" else 1)
+        count = times * (2 if s.op.kind == CONTRACT else 4 if s.op is M2 else 1)
         if s.other is not None:
             roots.append(s.other)
     elif type(s) is Store and s.local is None:

@@ -11,8 +11,8 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BLOCKED, BUFFER, CONCAT, CONTRACT, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PART, REDUCE,
-    RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
+    BLOCKED, BUFFER, CONCAT, CONTRACT, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, M2, MOVEMENT, OTHER, PAD, PART,
+    REDUCE, RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
 )
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
@@ -94,7 +94,7 @@ def is_anchor(node: Node) -> bool:
 def is_short(node: Node) -> bool:
     """A reduction that may be unrolled into an expression."""
     return (node.op.kind == REDUCE and len(node.attrs) == 2 and node.attrs[1] != "pairwise"
-            and node.op.c != "m2" and node.srcs[0].shape[node.attrs[0]] <= UNROLLED)
+            and node.op is not M2 and node.srcs[0].shape[node.attrs[0]] <= UNROLLED)
 
 
 def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:

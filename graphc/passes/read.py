@@ -17,15 +17,13 @@ from graphc.ir.index import Axis, Data, FloorDiv, Index
 from graphc.ir.kernel import VALUE, Accumulate, Loop, index_value, load
 from graphc.ir.node import Node, const, make
 from graphc.ir.ops import (
-    ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EQ, EXPAND, FMA, GATHER, IOTA, LE, LT, MAXIMUM,
-    MINIMUM, MUL, PAD, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, SUB, TAKE_ALONG, UPDATE, WHERE, WINDOW,
+    ADD, AND, CAST, CHECK_INDEX, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EQ, EXPAND, FMA, GATHER, IOTA, LE, LT, M2, MUL,
+    PAD, PARAM, PERMUTE, PROD, REDUCE, RESHAPE, SCATTER_ROWS, SLICE, SUB, TAKE_ALONG, UPDATE, WHERE, WINDOW,
 )
 
 Indices = tuple[Index, ...]
 Question = tuple[Node, Indices, Node | None]        # node, index, mask (None: always inside)
 Answer = Generator[Question, Node, Node]
-
-_COMBINE = {"add": ADD, "m2": ADD, "mul": MUL, "maximum": MAXIMUM, "minimum": MINIMUM}
 
 
 class Reader:
@@ -136,12 +134,12 @@ class Reader:
             value = yield src, (*index[:axis], ix.constant(k), *index[axis:]), mask
             values.append(value if value.dtype is carried else make(CAST, carried, (), (value,)))
         if not values:
-            return const(1 if node.op.c == "mul" else 0, node.dtype)
-        if node.op.c == "m2":
+            return const(1 if node.op is PROD else 0, node.dtype)
+        if node.op is M2:
             mean = make(DIV, carried, (), (_folded(ADD, values), const(len(values), carried)))
             deviations = [make(SUB, carried, (), (value, mean)) for value in values]
             values = [make(MUL, carried, (), (d, d)) for d in deviations]
-        op = _COMBINE[node.op.c]
+        op = node.op.combine
         total = _in_order(op, values) if order == "outer" else _folded(op, values)
         return total if carried is node.dtype else make(CAST, node.dtype, (), (total,))
 

@@ -9,8 +9,8 @@ import numpy as np
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, const_value, make, rewritten
 from graphc.ir.ops import (
-    ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, MOVEMENT, MUL, NEG, PERMUTE, POW, REDUCE, RESHAPE,
-    SLICE, SUB, WHERE,
+    ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, M2, MOVEMENT, MUL, NEG, PERMUTE, POW, PROD,
+    REDUCE, RESHAPE, SLICE, SUB, WHERE,
 )
 
 
@@ -195,7 +195,7 @@ def _empty(node: Node) -> Node | None:
     if node.op is DOT:
         return _filled(0, node) if node.srcs[0].shape[-1] == 0 else None
     if node.srcs[0].shape[node.attrs[0]] == 0 and node.size:
-        return _filled(1 if node.op.c == "mul" else 0, node)
+        return _filled(1 if node.op is PROD else 0, node)
     return None
 
 
@@ -206,7 +206,7 @@ def _filled(value, node: Node) -> Node:
 def _reduce_one(node: Node) -> Node | None:
     """a sum, product, maximum or minimum over one element -> that element"""
     src = node.srcs[0]
-    if node.op.c == "m2" or src.shape[node.attrs[0]] != 1:
+    if node.op is M2 or src.shape[node.attrs[0]] != 1:
         return None
     return make(RESHAPE, node.dtype, node.shape, (src,))
 

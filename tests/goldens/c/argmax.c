@@ -20,7 +20,7 @@ static inline float gc_max_float(float a, float b)
 #define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_min_cast_c8fe339a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_eadaf40c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -60,11 +60,11 @@ int64_t row_max_min_cast_c8fe339a(void *const *buf, const int64_t *arg, int64_t 
 
             max0 = max0_lane[0];
         }
-        int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+        int32_t min1 = 2147483647;
         {
             const int64_t length = a1;
             int32_t min1_lane[64];
-            for (int l = 0; l < 64; l++) min1_lane[l] = (int32_t)(((uint32_t)1 << 31) - 1);
+            for (int l = 0; l < 64; l++) min1_lane[l] = 2147483647;
             int64_t base = 0;
             for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);

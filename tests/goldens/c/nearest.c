@@ -20,7 +20,7 @@ static inline float gc_min_float(float a, float b)
 #define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_min_cast_ee8ed727(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_6526d55f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -106,11 +106,11 @@ int64_t row_min_cast_ee8ed727(void *const *buf, const int64_t *arg, int64_t begi
 
             min0 = min0_lane[0];
         }
-        int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+        int32_t min1 = 2147483647;
         {
             const int64_t length = a1;
             int32_t min1_lane[64];
-            for (int l = 0; l < 64; l++) min1_lane[l] = (int32_t)(((uint32_t)1 << 31) - 1);
+            for (int l = 0; l < 64; l++) min1_lane[l] = 2147483647;
             int64_t base = 0;
             for (; base + 64 <= length; base += 64) {
                 for (int l = 0; l < 64; l++) {

@@ -21,7 +21,7 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_max_min_cast_cbb5c13f(
+GC_KERNEL void row_max_min_cast_f1d73ca6(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -75,10 +75,10 @@ GC_KERNEL void row_max_min_cast_cbb5c13f(
         max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
-    int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+    int32_t min1 = 2147483647;
     {
         const int64_t length = (live ? a1 : 0);
-        int32_t min1_part = (int32_t)(((uint32_t)1 << 31) - 1);
+        int32_t min1_part = 2147483647;
         for (int64_t j = own; j < length; j += 64) {
             const float t1 = x0[i * a2 + j];
             min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);

@@ -21,7 +21,7 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_b335b7e3(
+GC_KERNEL void row_min_cast_1e9af6ac(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -108,10 +108,10 @@ GC_KERNEL void row_min_cast_b335b7e3(
         min0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
-    int32_t min1 = (int32_t)(((uint32_t)1 << 31) - 1);
+    int32_t min1 = 2147483647;
     {
         const int64_t length = (live ? a1 : 0);
-        int32_t min1_part = (int32_t)(((uint32_t)1 << 31) - 1);
+        int32_t min1_part = 2147483647;
         for (int64_t j = own; j < length; j += 64) {
             const float t33 = t0 - x1[j * 16];
             const float t34 = t2 - x1[j * 16 + 8];
