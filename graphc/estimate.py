@@ -20,8 +20,8 @@ from graphc.ir.node import Node, buffer
 from graphc.ir.ops import CONST
 from graphc.passes.memory import CopyNode, MemoryPlan
 from graphc.pytree import flatten, rebuild
-from graphc.report import amount
 from graphc.tensor import Tensor
+from graphc.units import amount
 
 # What an argument is, by its name or, where it is a dict, by its keys; the rest are inputs.
 ROLES = {
@@ -91,10 +91,10 @@ class MemoryEstimate(Struct, frozen=True):
 
     def __str__(self) -> str:
         rows = [(name, getattr(self, name)) for name in (*PARTS, "total") if name == "total" or getattr(self, name)]
-        lines = [f"{name:<12}{amount(nbytes) + 'B':>10}{nbytes:>20,}" for name, nbytes in rows]
-        lines.append(f"{amount(self.parameters).strip()} parameters, {self.kernels} kernels")
+        lines = [f"{name:<12}{amount(nbytes, 'B'):>10}{nbytes:>20,}" for name, nbytes in rows]
+        lines.append(f"{amount(self.parameters)} parameters, {self.kernels} kernels")
         if self.largest:
-            lines.append("largest temporaries: " + ", ".join(f"{what} ({amount(n)}B)" for what, n in self.largest))
+            lines.append("largest temporaries: " + ", ".join(f"{what} ({amount(n, 'B')})" for what, n in self.largest))
         return "\n".join(lines)
 
 

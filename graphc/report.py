@@ -16,6 +16,7 @@ from graphc.passes.batch import Batch
 from graphc.passes.cost import kernel_cost
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode
+from graphc.units import amount
 
 SHOWN = 3       # members of a launch whose shapes a plan lists
 
@@ -52,8 +53,8 @@ class KernelPlan(Struct, frozen=True):
         return "\n       ".join([self._line(times), *map(str, self.inside)])
 
     def _line(self, times: str) -> str:
-        return (f"{self.name}{times}: {self.shapes}; {amount(self.bytes_read)}B read, "
-                f"{amount(self.bytes_written)}B written, {amount(self.flops)}flop; "
+        return (f"{self.name}{times}: {self.shapes}; {amount(self.bytes_read, 'B')} read, "
+                f"{amount(self.bytes_written, 'B')} written, {amount(self.flops, 'flop')}; "
                 f"{', '.join(self.origins) or 'no line of a program'}")
 
 
@@ -82,21 +83,12 @@ class Plan(Struct, frozen=True):
         return sum(k.flops for k in self.kernels)
 
     def __str__(self) -> str:
-        head = (f"{len(self.kernels)} kernels, {amount(self.bytes_moved)}B moved, {amount(self.flops)}flop, "
-                f"peak {amount(self.peak_bytes)}B")
+        head = (f"{len(self.kernels)} kernels, {amount(self.bytes_moved, 'B')} moved, {amount(self.flops, 'flop')}, "
+                f"peak {amount(self.peak_bytes, 'B')}")
         lines = [f"  {n}. {k}" for n, k in enumerate(self.kernels, 1)]
         return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
 
     __repr__ = __str__
-
-
-def amount(value: float) -> str:
-    """Three digits and a decimal prefix."""
-    for unit in ("", "k", "M", "G", "T"):
-        if abs(value) < 1000 or unit == "T":
-            return f"{value:.3g} {unit}"
-        value /= 1000
-    raise AssertionError
 
 
 def make_plan(built: Built, backend, donated: Collection[int] = ()) -> Plan:

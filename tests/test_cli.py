@@ -13,7 +13,7 @@ import pytest
 
 from graphc import __version__, driver
 from graphc.cli import kernels, main
-from graphc.cli.units import age, amount, size
+from graphc.units import age, amount
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -74,7 +74,7 @@ def test_a_kernel_as_json_holds_everything():
                     (8_000_000, "8 MB"), (4.2e9, "4.2 GB"), (7e12, "7 TB")],
 )  # fmt: skip
 def test_sizes_read_well(count, text):
-    assert size(count) == text
+    assert amount(count, "B") == text
     assert amount(999) == "999" and amount(2_500_000) == "2.5 M"
 
 

@@ -18,7 +18,7 @@ MAPPED = {"runtime": "graphc.runtime", "codegen_templates": "graphc.codegen_temp
 
 # A layer may import itself and those below it. What stands side by side in one row may not import its neighbours.
 LAYERS = [
-    {"config", "errors"},
+    {"config", "errors", "units"},
     {"ir"},
     {"reference", "tolerances", "passes", "codegen", "codegen_templates", "runtime"},
     {"canonical", "familiar", "again", "build", "build_loops", "report", "debug", "live_check", "program_cache",

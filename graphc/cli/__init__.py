@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,7 +18,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = _parse(sys.argv[1:] if argv is None else list(argv))
     try:
-        return options.command(options) or 0
+        module, function = options.command
+        return getattr(import_module(f"graphc.cli.{module}"), function)(options) or 0
     except UsageError as error:
         print(f"graphc: {error}", file=sys.stderr)
         return 2
@@ -52,48 +54,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         parser.error(f"unrecognized arguments: -- {' '.join(arguments)}")
     options.arguments = arguments
     return options
-
-
-def _dump_kernels(options: argparse.Namespace) -> int:
-    from graphc.cli.kernels import dump_kernels
-
-    return dump_kernels(options)
-
-
-def _explain(options: argparse.Namespace) -> int:
-    from graphc.cli.kernels import explain
-
-    return explain(options)
-
-
-def _profile(options: argparse.Namespace) -> int:
-    from graphc.cli.profile import profile
-
-    return profile(options)
-
-
-def _tune(options: argparse.Namespace) -> int:
-    from graphc.cli.tune import tune
-
-    return tune(options)
-
-
-def _devices(options: argparse.Namespace) -> int:
-    from graphc.cli.machine import devices
-
-    return devices()
-
-
-def _cache(options: argparse.Namespace) -> int:
-    from graphc.cli.machine import cache
-
-    return cache(options.action)
-
-
-def _demo(options: argparse.Namespace) -> int:
-    from graphc.cli.demo import demo
-
-    return demo(options.which, options.out, options.backend)
 
 
 DUMP_EXAMPLES = """examples:
@@ -147,39 +107,39 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"graphc {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def command(name: str, run: Callable, summary: str, examples: str) -> argparse.ArgumentParser:
+    def command(name: str, module: str, summary: str, examples: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name, help=summary, description=summary, epilog=examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        sub.set_defaults(command=run)
+        sub.set_defaults(command=(module, name.replace("-", "_")))
         return sub
 
-    sub = command("dump-kernels", _dump_kernels, "run a program and show the kernels it needed", DUMP_EXAMPLES)
+    sub = command("dump-kernels", "kernels", "run a program and show the kernels it needed", DUMP_EXAMPLES)
     sub.add_argument("--out", metavar="DIR", help="write one file per kernel into DIR")
     sub.add_argument("--format", choices=("source", "json"), default="source", help="source with a header, or JSON")
     sub.add_argument("--check", action="store_true", help="let the compilers that are here take every kernel")
     _target(sub)
 
-    sub = command("explain", _explain, "run a program and tell what fused and what did not", EXPLAIN_EXAMPLES)
+    sub = command("explain", "kernels", "run a program and tell what fused and what did not", EXPLAIN_EXAMPLES)
     _target(sub)
 
-    sub = command("profile", _profile, "run a program and show where its kernels spend their time", PROFILE_EXAMPLES)
+    sub = command("profile", "profile", "run a program and show where its kernels spend their time", PROFILE_EXAMPLES)
     sub.add_argument("--format", choices=("table", "json"), default="table", help="a table, or JSON")
     sub.add_argument("--top", type=int, metavar="N", help="only the N kernels that take longest")
     sub.add_argument("--repeat", type=int, default=1, metavar="N", help="run the program N times (default: 1)")
     _target(sub)
 
-    sub = command("tune", _tune, "run a program and find how its kernels are best cut on this machine", TUNE_EXAMPLES)
+    sub = command("tune", "tune", "run a program and find how its kernels are best cut on this machine", TUNE_EXAMPLES)
     sub.add_argument("--seconds", type=float, metavar="S", help="how long to try altogether")
     _target(sub)
 
-    command("devices", _devices, "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)
+    command("devices", "machine", "show backends, compiler, threads and settings of this machine", DEVICES_EXAMPLES)
 
-    sub = command("cache", _cache, "look after the compiled kernels on disk", CACHE_EXAMPLES)
+    sub = command("cache", "machine", "look after the compiled kernels on disk", CACHE_EXAMPLES)
     sub.add_argument("action", choices=("ls", "clear", "verify"))
 
-    sub = command("demo", _demo, "run the examples on real data, checked against NumPy", DEMO_EXAMPLES)
+    sub = command("demo", "demo", "run the examples on real data, checked against NumPy", DEMO_EXAMPLES)
     sub.add_argument("which", nargs="?", choices=("all", "kmeans", "denoise"), default="all")
     sub.add_argument("--out", metavar="DIR", default="out", help="folder for the pictures (default: out)")
     sub.add_argument("--backend", help="backend to run on (default: GRAPHC_BACKEND, else the best there is)")

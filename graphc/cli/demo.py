@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import runpy
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 from graphc.cli.target import use_backend
@@ -14,7 +15,7 @@ EXAMPLES = {"kmeans": "kmeans_digits.py", "denoise": "denoise_photo.py"}
 NEEDS = {"sklearn": "scikit-learn", "PIL": "pillow"}
 
 
-def demo(which: str, out: str, backend: str | None) -> int:
+def demo(options: Namespace) -> int:
     """Run one example or all; 1 if a check of theirs failed."""
     import graphc.examples
 
@@ -22,11 +23,11 @@ def demo(which: str, out: str, backend: str | None) -> int:
     if missing:
         raise GraphcError(f"the demo needs {' and '.join(missing)}", op="graphc demo", site="the command line",
                           fix="pip install 'graphc[demo]'")  # fmt: skip
-    use_backend(backend)
+    use_backend(options.backend)
     folder = Path(graphc.examples.__file__).parent
     failed = False
-    for name in EXAMPLES if which == "all" else [which]:
-        failed |= _run(folder / EXAMPLES[name], out)
+    for name in EXAMPLES if options.which == "all" else [options.which]:
+        failed |= _run(folder / EXAMPLES[name], options.out)
     return int(failed)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphc.cli import UsageError
 from graphc.cli.target import Collected, collect
-from graphc.cli.units import amount, size
+from graphc.units import amount
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
 LINES = 12  # of the user's program, shown for one kernel by `explain`
@@ -70,7 +70,7 @@ def header(number: int, kernel: Any) -> str:
     rows = [
         ("from", ", ".join(kernel.origins) or "no line of a program"),
         ("shapes", kernel.shapes),
-        ("bytes", f"{size(kernel.bytes_read)} read, {size(kernel.bytes_written)} written"),
+        ("bytes", f"{amount(kernel.bytes_read, 'B')} read, {amount(kernel.bytes_written, 'B')} written"),
         ("flops", amount(kernel.flops)),
         ("launch", f"{chunks} chunk{'s' * (chunks != 1)} on {threads} thread{'s' * (threads != 1)}"),
         ("cache", str(kernel.cached)),
@@ -142,11 +142,13 @@ def explain(options: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
     for number, plan in enumerate(found.plans, 1):
         count = f"{len(plan.kernels)} kernel" + "s" * (len(plan.kernels) != 1)
-        console.print(f"schedule {number} of {len(found.plans)}: {count}, {size(plan.bytes_moved)} moved, "
-                      f"{amount(plan.flops)} flops, {size(plan.peak_bytes)} held at most", style="bold")  # fmt: skip
+        console.print(f"schedule {number} of {len(found.plans)}: {count}, {amount(plan.bytes_moved, 'B')} moved, "
+                      f"{amount(plan.flops)} flops, {amount(plan.peak_bytes, 'B')} held at most",
+                      style="bold")  # fmt: skip
         for place, kernel in enumerate(plan.kernels, 1):
-            console.print(f"  {place}. {kernel.name}: {size(kernel.bytes_read)} read, {size(kernel.bytes_written)} "
-                          f"written, {amount(kernel.flops)} flops; {kernel.cached}", markup=False)  # fmt: skip
+            console.print(f"  {place}. {kernel.name}: {amount(kernel.bytes_read, 'B')} read, "
+                          f"{amount(kernel.bytes_written, 'B')} written, {amount(kernel.flops)} flops; {kernel.cached}",
+                          markup=False)  # fmt: skip
             for line in _details(kernel, min(console.width, WIDTH)):
                 console.print(f"     {line}", style="dim", markup=False)
         for line in plan.explain:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from graphc.cli.units import age, size
 from graphc.config import VARIABLES, settings, unknown_variables
 from graphc.errors import GraphcError
+from graphc.units import age, amount
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def devices() -> int:
+def devices(_: Namespace) -> int:
     """Show the backends that are installed, what each needs, and how every setting is understood."""
     from rich.console import Console
 
@@ -67,16 +68,16 @@ def _text(value: object) -> str:
     return "-" if value is None or value == "" else str(value)
 
 
-def cache(action: str) -> int:
+def cache(options: Namespace) -> int:
     """List, check or remove what is in the cache folder. 1 if a check found damage."""
     from rich.console import Console
 
     from graphc.runtime import cache as store
 
     console = Console(highlight=False)
-    if action == "ls":
+    if options.action == "ls":
         _list(console, store.entries())
-    elif action == "clear":
+    elif options.action == "clear":
         console.print(f"removed {_count(store.clear(), 'file')} from {settings.cache_dir}", soft_wrap=True)
     else:
         damaged = store.verify()
@@ -95,9 +96,9 @@ def _list(console: Console, entries: list) -> None:
     table.add_column("size", justify="right")
     table.add_column("last used", justify="right")
     for entry in entries:
-        table.add_row(entry.name, entry.kind, size(entry.nbytes), age(entry.age))
+        table.add_row(entry.name, entry.kind, amount(entry.nbytes, 'B'), age(entry.age))
     console.print(table)
-    console.print(f"{_count(len(entries), 'entry', 'entries')}, {size(sum(entry.nbytes for entry in entries))}")
+    console.print(f"{_count(len(entries), 'entry', 'entries')}, {amount(sum(entry.nbytes for entry in entries), 'B')}")
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:
