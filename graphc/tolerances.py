@@ -185,7 +185,8 @@ def _complex(op, attrs, dtype, shape, sources):
     truth = np.broadcast_to(op.numpy(attrs, dtype, shape, *wide), shape)
     with np.errstate(all="ignore"):
         size = np.abs(truth)
-        return truth, COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny, dtype
+        bound = COMPLEX * 2 * unit(dtype) * size + np.finfo(dtype.real.numpy).tiny
+        return truth, bound, dtype, _finite(truth) if op.name == "mul" else None
 
 
 def _as_numpy(op, attrs, dtype, shape, sources, got):

@@ -195,4 +195,8 @@ REGRESSIONS = {
         leaf('float64', (33, 2), 'plain', 637)
         v0 @ leaf('float64', (2, 65), 'special', 69)
     """,
+    "the square of a complex number overflows on its way, as NumPy's does": """
+        leaf('float32', (7,), 'special', 356)
+        gc.square(gc.make_complex(v0, v0))
+    """,
 }
