@@ -18,7 +18,7 @@ from graphc.ir.node import Node, const, const_words, make
 from graphc.ir.ops import GET, LIBRARY_CALL
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.ir.schedule import Schedule
-from graphc.passes import GRAPH_PASSES, TEMPLATES, batch, follows, fuse, lower, plan_memory, verify
+from graphc.passes import FOR_TARGET, GRAPH_PASSES, TEMPLATES, batch, follows, fuse, lower, plan_memory, verify
 from graphc.passes.batch import Batch, alike, of_one_element
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
@@ -98,7 +98,7 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     for name, graph_pass in GRAPH_PASSES:
         templates = TEMPLATES.get(name, frozenset())
         if settings.disable.isdisjoint((name, *templates)) and templates.issubset(target.templates):
-            roots = graph_pass(roots)
+            roots = graph_pass(roots, target) if name in FOR_TARGET else graph_pass(roots)
             if show:
                 debug.show_graph(roots, f"after {name}")
             if settings.verify:

@@ -122,8 +122,8 @@ def every_pass_is_verified():
     from graphc.passes import verify
 
     def verified(name: str, graph_pass: Callable) -> Callable:
-        def run(roots):
-            roots = graph_pass(roots)
+        def run(roots, *target):
+            roots = graph_pass(roots, *target)
             verify.verify_graph(roots, name)
             return roots
 

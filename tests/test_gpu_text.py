@@ -128,6 +128,15 @@ def test_long_columns_fill_a_large_device():
         assert finding.facts["registers"] <= 64 and finding.facts["spills"] == 0
 
 
+def test_sums_of_many_elements_are_those_of_several_groups():
+    """On a device with many; a mean's division needs no kernel of its own. A thread takes as many by itself."""
+    for y, dialect, groups in ((gc.mean(gc.asarray(np.ones(65536, np.float32))), "cuda", [16, 1]),
+                               (gc.max(gc.asarray(np.ones((2, 20_000), np.float32)), axis=1), "cuda", [10, 1]),
+                               (gc.max(gc.asarray(np.ones((2, 20_000), np.float32)), axis=1), "c", [2])):
+        steps = build(canonical.canonicalize([y.node]), dialect).program.steps
+        assert [step.members[0].chunks for step in steps] == groups
+
+
 def test_large_products_fit_the_registers():
     """64 sums of each of 256 items, two groups of them for a multiprocessor; a convolution's windows take more."""
     a, b = (gc.asarray(np.ones(shape, np.float32)) for shape in ((2048, 2048), (2048,)))

@@ -28,9 +28,10 @@ GRAPH_PASSES = (
     ("panels", lay_panels),
     ("library", call_library),
 )
+FOR_TARGET = frozenset(("split",))     # those that are told what the program is for: no result depends on it
 
 # The passes that make what has to have templates, by which names these go.
 TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
              "blocked": frozenset(("blocked",)), "panels": frozenset(("panels",))}
 
-__all__ = ["GRAPH_PASSES", "TEMPLATES", "batch", "follows", "fuse", "lower", "plan_memory"]
+__all__ = ["FOR_TARGET", "GRAPH_PASSES", "TEMPLATES", "batch", "follows", "fuse", "lower", "plan_memory"]

@@ -17,10 +17,12 @@ from graphc.ir.ops import (
     BUFFER, CONCAT, CONST, CUMSUM, DIV, DOT, ELEMENTWISE, EXPAND, M2, MUL, PARAM, PERMUTE, REDUCE, RESHAPE, SLICE, SUB,
     SUM,
 )
+from graphc.ir.target import CPU, Target
 from graphc.ir.trees import CHUNKS
 
 MIN_OUTPUTS = 64            # enough parallel work items without a split
-MIN_ELEMENTS = 1 << 17      # below, one thread is as fast
+MIN_ELEMENTS = 1 << 17      # below, one thread is as fast; of groups of work items several are,
+MIN_OF_GROUPS = 1 << 15     # as one waits for memory again and again
 MAX_BLOCKS = 1024
 SPLITTABLE = ("inner", "outer")
 MOST_RESULTS = 1 << 12      # of a contraction that is split, in
@@ -38,21 +40,23 @@ def block_length(order: str, length: int) -> int:
     return block
 
 
-def split_reductions(roots: tuple[Node, ...]) -> tuple[Node, ...]:
-    return rewritten(roots, _halved)
+def split_reductions(roots: tuple[Node, ...], target: Target = CPU) -> tuple[Node, ...]:
+    least = MIN_OF_GROUPS if target.group else MIN_ELEMENTS
+    return rewritten(roots, lambda node: _halved(node, least))
 
 
-def _halved(node: Node) -> Node | None:
+def _halved(node: Node, least: int) -> Node | None:
     if node.op is DOT:
         return _by_chunks(node) if _is_long(node) else None
-    return _split(node) if _wanted(node) else None
+    least = MIN_ELEMENTS if node.op is M2 else least    # by two sweeps it has other bits: by its shape alone
+    return _split(node) if _wanted(node, least) else None
 
 
-def _wanted(node: Node) -> bool:
+def _wanted(node: Node, least: int) -> bool:
     if node.op.kind != REDUCE or len(node.attrs) == 3 or node.attrs[1] not in SPLITTABLE:
         return False
     src, (axis, order) = node.srcs[0], node.attrs
-    return node.size < MIN_OUTPUTS and src.size >= MIN_ELEMENTS and src.shape[axis] > 2 * CHUNKS[order]
+    return node.size < MIN_OUTPUTS and src.size >= least and src.shape[axis] > 2 * CHUNKS[order]
 
 
 def _split(node: Node) -> Node:
