@@ -14,12 +14,11 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
-from graphc.api.record import as_tensor, binary, cast, expand_to, operands, unary, wrap
+from graphc.api.record import as_tensor, binary, cast, filled, operands, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, default_float, promote
-from graphc.ir.node import const
 from graphc.ir.ops import Op
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
@@ -326,7 +325,7 @@ def _compare_any(op: Op, x1, x2, name: str, swapped: bool) -> Tensor:
     except IntegerOverflow:
         left = isinstance(a, Tensor)
         answer = _HOLDS[op](0, b) if left else _HOLDS[op](a, 0)
-        return _all_same(answer, (a if left else b).shape)
+        return filled((a if left else b).shape, answer, dtypes.bool)
 
 
 def _compare_mixed(op: Op, x1: Tensor, x2: Tensor, name: str, swapped: bool) -> Tensor:
@@ -338,10 +337,6 @@ def _compare_mixed(op: Op, x1: Tensor, x2: Tensor, name: str, swapped: bool) -> 
     same = binary(op, unsigned, other, name) if signed is a else binary(op, other, unsigned, name)
     answer = _HOLDS[op](-1, 0) if signed is a else _HOLDS[op](0, -1)
     return where(negative_one, answer, same)
-
-
-def _all_same(value: bool, shape: tuple[int, ...]) -> Tensor:
-    return expand_to(wrap(const(value, dtypes.bool)), shape, "full")
 
 
 equal = _comparison(ops.EQ, "equal", "x1 == x2; NaN equals nothing.", "[False, True, False]")
@@ -361,7 +356,7 @@ def isnan(x, /):
     [False, True]
     """
     x = as_tensor(x, None, "isnan")
-    return _all_same(False, x.shape) if x.dtype.kind in "biu" else unary(ops.ISNAN, x, "isnan")
+    return filled(x.shape, False, dtypes.bool) if x.dtype.kind in "biu" else unary(ops.ISNAN, x, "isnan")
 
 
 def isinf(x, /):
@@ -372,7 +367,7 @@ def isinf(x, /):
     """
     x = as_tensor(x, None, "isinf")
     if x.dtype.kind in "biu":
-        return _all_same(False, x.shape)
+        return filled(x.shape, False, dtypes.bool)
     if x.dtype.kind == "c":
         return logical_or(isinf(real(x)), isinf(imag(x)))
     return binary(ops.EQ, unary(ops.ABS, x, "isinf"), math.inf, "isinf")
@@ -386,7 +381,7 @@ def isfinite(x, /):
     """
     x = as_tensor(x, None, "isfinite")
     if x.dtype.kind in "biu":
-        return _all_same(True, x.shape)
+        return filled(x.shape, True, dtypes.bool)
     if x.dtype.kind == "c":
         return logical_and(isfinite(real(x)), isfinite(imag(x)))
     return binary(ops.LT, unary(ops.ABS, x, "isfinite"), math.inf, "isfinite")
@@ -400,7 +395,7 @@ def signbit(x, /):
     """
     x = as_tensor(x, None, "signbit")
     if x.dtype.kind in "bu":
-        return _all_same(False, x.shape)
+        return filled(x.shape, False, dtypes.bool)
     return less(x, 0) if x.dtype.kind == "i" else unary(ops.SIGNBIT, x, "signbit")
 
 
@@ -472,7 +467,7 @@ def imag(x, /):
     x = as_tensor(x, None, "imag")
     if x.dtype.kind == "c":
         return unary(ops.IMAG, x, "imag")
-    return expand_to(wrap(const(0, x.dtype)), x.shape, "imag")
+    return filled(x.shape, 0, x.dtype)
 
 
 def conj(x, /):

@@ -5,11 +5,9 @@ import numpy as np
 
 from graphc.api.elementwise import abs, clip, floor, isnan, where
 from graphc.api.indexing import take_along_axis
-from graphc.api.manipulation import reshape, stack
 from graphc.api.record import cast
-from graphc.api.reductions import _floating, _full, _rows, nanmean, sqrt, sum
+from graphc.api.reductions import _floating, _quantiles, nanmean, sqrt, sum
 from graphc.api.sorting import sort
-from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 
 
@@ -41,20 +39,13 @@ def nanquantile(x, q, /, axis=None, *, keepdims: bool = False):
     >>> gc.nanquantile(gc.asarray([1.0, float("nan"), 3.0, 2.0]), [0.5, 0.75]).tolist()
     [2.0, 2.5]
     """
-    q = np.asarray(q, np.float64)
-    if not ((q >= 0) & (q <= 1)).all():
-        raise ShapeError("quantiles must be between 0 and 1", op="nanquantile")
-    x = _floating(x, "nanquantile")
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{x.dtype} has no order", op="nanquantile")
-    rows, kept = _rows(x, axis, "nanquantile")
-    rest = kept if keepdims else rows.shape[:-1]
-    if rows.shape[-1] == 0 or not q.size:
-        return _full((*q.shape, *rest), float("nan"), x.dtype)
+    return _quantiles(x, q, axis, keepdims, "nanquantile", _between_known)
+
+
+def _between_known(rows, fractions: list[float]) -> list:
     rows, count = sort(rows), sum(cast(~isnan(rows), dt.int64), -1, keepdims=True)      # NaN sorts last
     last = clip(count - 1, 0, None)
-    found = [reshape(where(count == 0, float("nan"), _at(rows, last, k)), rest) for k in q.reshape(-1).tolist()]
-    return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
+    return [where(count == 0, float("nan"), _at(rows, last, k)) for k in fractions]
 
 
 def _at(rows, last, q: float):

@@ -444,6 +444,11 @@ def expand_to(x: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
     return movement(ops.EXPAND, x, shape)
 
 
+def filled(shape: tuple[int, ...], value, dtype: DType) -> Tensor:
+    """One value all over."""
+    return expand_to(wrap(const(value, dtype)), shape, "full")
+
+
 # --------------------------------------------------------------------------------------------------------- reductions
 
 def normalize_axis(axis, ndim: int, name: str) -> int:

@@ -5,6 +5,7 @@ a composite of primitives that the scheduler fuses: a variance or an argmax is o
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod as _product
 
 import numpy as np
@@ -23,7 +24,7 @@ from graphc.api.manipulation import (
     slice_axis,
     stack,
 )
-from graphc.api.record import as_tensor, cast, check_dtype, normalize_axes, normalize_axis, reduce, wrap
+from graphc.api.record import as_tensor, cast, check_dtype, filled, normalize_axes, normalize_axis, reduce, wrap
 from graphc.errors import DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -104,10 +105,6 @@ def _reduced(shape: tuple[int, ...], axis, keepdims: bool, name: str) -> tuple[t
     return tuple(n for a, n in enumerate(shape) if a not in axes), count
 
 
-def _full(shape: tuple[int, ...], value, dtype: dt.DType):
-    return record.expand_to(wrap(const(value, dtype)), shape, "full")
-
-
 def any(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
     """Whether any element is true (not 0); False for no elements.
 
@@ -117,7 +114,7 @@ def any(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
     """
     x = _truth(x)
     shape, count = _reduced(x.shape, axis, keepdims, "any")
-    return reduce(ops.MAX, x, axis, keepdims, None, "any") if count else _full(shape, False, dt.bool)
+    return reduce(ops.MAX, x, axis, keepdims, None, "any") if count else filled(shape, False, dt.bool)
 
 
 def all(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
@@ -129,7 +126,7 @@ def all(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
     """
     x = _truth(x)
     shape, count = _reduced(x.shape, axis, keepdims, "all")
-    return reduce(ops.MIN, x, axis, keepdims, None, "all") if count else _full(shape, True, dt.bool)
+    return reduce(ops.MIN, x, axis, keepdims, None, "all") if count else filled(shape, True, dt.bool)
 
 
 def count_nonzero(x, /, axis=None, *, keepdims: bool = False):
@@ -302,7 +299,7 @@ def _scan(op: ops.Op, x, axis, dtype, include_initial: bool, name: str):
     found = wrap(make(op, node.dtype, node.shape, (node,), (place,), device=node.device, site=user_site(2)))
     if not include_initial:
         return found
-    start = _full(tuple(1 if a == place else n for a, n in enumerate(x.shape)), int(op is ops.CUMPROD), x.dtype)
+    start = filled(tuple(1 if a == place else n for a, n in enumerate(x.shape)), int(op is ops.CUMPROD), x.dtype)
     return concat([start, found], axis=place)
 
 
@@ -453,7 +450,7 @@ def array_equal(a, b, /, *, equal_nan: bool = False):
     """
     a, b = as_tensor(a), as_tensor(b)
     if a.shape != b.shape:
-        return _full((), False, dt.bool)
+        return filled((), False, dt.bool)
     found = a == b
     if equal_nan and a.dtype.kind in "fc" and b.dtype.kind in "fc":
         found = found | (isnan(a) & isnan(b))
@@ -482,18 +479,23 @@ def quantile(x, q, /, axis=None, *, keepdims: bool = False):
     >>> gc.quantile(gc.asarray([1.0, 2.0, 3.0, 4.0]), 0.5).item()
     2.5
     """
+    return _quantiles(x, q, axis, keepdims, "quantile", _between)
+
+
+def _quantiles(x, q, axis, keepdims: bool, name: str, of_rows: Callable[..., list]):
+    """of_rows: rows and fractions -> the quantiles of all rows for each fraction."""
     q = np.asarray(q, np.float64)
     if not ((q >= 0) & (q <= 1)).all():
-        raise ShapeError("quantiles must be between 0 and 1", op="quantile")
-    x = _floating(x, "quantile")
+        raise ShapeError("quantiles must be between 0 and 1", op=name)
+    x = _floating(x, name)
     if x.dtype.kind != "f":
-        raise DTypeError(f"{x.dtype} has no order", op="quantile")
-    rows, kept = _rows(x, axis, "quantile")
+        raise DTypeError(f"{x.dtype} has no order", op=name)
+    rows, kept = _rows(x, axis, name)
     rest = kept if keepdims else rows.shape[:-1]
-    if rows.shape[-1] == 0:
-        return _full((*q.shape, *rest), float("nan"), x.dtype)
-    found = [reshape(value, rest) for value in _between(rows, q.reshape(-1).tolist())]
-    return found[0] if q.ndim == 0 else reshape(stack(found) if found else _full((0,), 0, x.dtype), (*q.shape, *rest))
+    if rows.shape[-1] == 0 or not q.size:
+        return filled((*q.shape, *rest), float("nan"), x.dtype)
+    found = [reshape(value, rest) for value in of_rows(rows, q.reshape(-1).tolist())]
+    return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
 
 
 def _between(rows, fractions: list[float]) -> list:

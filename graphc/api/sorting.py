@@ -17,7 +17,7 @@ from graphc.api.indexing import scatter_rows, take, take_along_axis
 from graphc.api.library import library
 from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis, stack
 from graphc.api.record import (
-    as_tensor, cast, deciding, elementwise, expand_to, from_numpy, normalize_axis, wrap,
+    as_tensor, cast, deciding, elementwise, filled, from_numpy, normalize_axis, wrap,
 )
 from graphc.api.reductions import any as any_of
 from graphc.api.reductions import max as max_of
@@ -272,7 +272,7 @@ def isin(x, test, /, *, invert: bool = False):
 
 def _count_rows(n: int, index, values):
     """How much of `values` falls to each of the indices 0..n-1, in source order."""
-    return scatter_rows(expand_to(wrap(const(0, values.dtype)), (n,), "bincount"), index, values, "add")
+    return scatter_rows(filled((n,), 0, values.dtype), index, values, "add")
 
 
 def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = None):
@@ -302,7 +302,7 @@ def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = Non
     else:
         size = max(_largest(x) + 1, minlength)
     if weights is None:
-        return _count_rows(size, x, expand_to(wrap(const(1, dt.int64)), x.shape, "bincount"))
+        return _count_rows(size, x, filled(x.shape, 1, dt.int64))
     weights = cast(as_tensor(weights), dt.float64)
     if weights.shape != x.shape:
         raise ShapeError(f"weights of shape {weights.shape} do not fit shape {x.shape}", op="bincount")
