@@ -22,7 +22,7 @@ from graphc.errors import OutOfMemory
 from graphc.runtime import memory
 
 ALIGNMENT = 64
-SLAB = 1 << 20  # memory comes from the system in pieces of at least this size; larger blocks are mappings of their own
+SLAB = 1 << 21  # memory comes from the system in pieces of at least this size; larger blocks are mappings of their own
 LARGEST_SLAB = 1 << 24  # slabs grow with what their size has taken: weights of many layers come to lie on huge pages
 HUGE_PAGE = 1 << 21
 CHECK_EVERY = 64 << 20  # the system is asked for its free memory once per so many new bytes
