@@ -18,8 +18,8 @@ from graphc.ir.node import Node
 from graphc.ir.trees import CHUNKS
 
 PANEL = 64              # columns that go through all blocks together
-AHEAD = 2048            # words that are asked for before they are read: the blocks of a panel lie one after the other
-BLOCKS_AHEAD = 8        # the same of what each block has of a column, scales for example
+AHEAD = 1024            # words that are asked for before they are read: the blocks of a panel lie one after the other
+BLOCKS_AHEAD = 4        # the same of what each block has of a column, scales for example
 KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}      # "digits": 4, where the left factor has more than 8 bits
 
 

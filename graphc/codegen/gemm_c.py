@@ -21,8 +21,8 @@ from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 WIDEST = 64                 # bytes of the widest vectors; what is packed ends on a panel of two
-BLOCKS_AHEAD = 2            # blocks of k in which something is asked for before it is read
-BYTES_AHEAD = 2048          # the same of what lies in one piece,
+BLOCKS_AHEAD = 4            # blocks of k in which something is asked for before it is read
+BYTES_AHEAD = 4096          # the same of what lies in one piece,
 NARROW = 256                # in panels of so many columns at most
 AHEAD = 8                   # rows of b that are asked for before they are packed
 DEPTH = 8                   # rows of b that few rows of a meet at a time
