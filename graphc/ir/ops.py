@@ -1,8 +1,9 @@
 """The op table: everything that is known of a primitive operation stands in one row.
 
 A row gives the op's name, its number of sources (-1: any), its kind, the rule for the dtype of the result, its
-meaning in NumPy (the reference that every backend is held against), its C spelling, what it costs beside an addition,
-the domain from which tests draw its arguments, and its gradient (`ir/derivatives.py` says how a rule is called).
+meaning in NumPy (the reference that every backend is held against), its C spelling or, of a reduction, the operation
+that combines two results, what it costs beside an addition, the domain from which tests draw its arguments, and its
+gradient (`ir/derivatives.py` says how a rule is called).
 Composites (softmax, var, gelu, roll, ...) are Python over these primitives and live in graphc/api. A dialect that
 spells an op otherwise says so in its own dialect.toml.
 
