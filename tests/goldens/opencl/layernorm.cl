@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_b9e8117c(
+GC_KERNEL void row_sum_m2_mul_00210b3f(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -97,7 +97,6 @@ GC_KERNEL void row_sum_m2_mul_b9e8117c(
         #endif
         m21_part = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
-        /* deviations from the chunk's mean */
         float m21_mean_part = first < last ? m21_part / (float)(last - first) : 0;
         {
             float squares = 0;

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_42962b9a(
+GC_KERNEL void column_m2_div_1c770247(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -41,21 +41,35 @@ GC_KERNEL void column_m2_div_42962b9a(
         for (int64_t block = 0; block * 16 < span; block++) {
             const int64_t first = start + block * 16;
             const int64_t last = MIN(first + 16, length);
-            float m20_part = -0.0f;
-            GC_UNROLL_16
-            for (int64_t j = first; j < last; j += 1) {
+            float m20_part = -0.0f, m20_mean_part = 0;
+            if (last - first == 16) {
+                GC_UNROLL for (int64_t j = first; j < first + 16; j++) {
+                    {
+                        m20_part = m20_part + (x0[i + j * a2]);
+                    }
+                }
+                m20_mean_part = m20_part / (float)(last - first);
                 {
-                    m20_part = m20_part + (x0[i + j * a2]);
+                    float squares = 0;
+                    GC_UNROLL for (int64_t j = first; j < first + 16; j += 1) {
+                        const float d = (x0[i + j * a2]) - m20_mean_part; squares = squares + d * d;
+                    }
+                    m20_part = squares;
                 }
-            }
-            /* deviations from the chunk's mean */
-            float m20_mean_part = first < last ? m20_part / (float)(last - first) : 0;
-            {
-                float squares = 0;
-                for (int64_t j = first; j < last; j += 1) {
-                    const float d = (x0[i + j * a2]) - m20_mean_part; squares = squares + d * d;
+            } else if (first < last) {
+                for (int64_t j = first; j < last; j++) {
+                    {
+                        m20_part = m20_part + (x0[i + j * a2]);
+                    }
                 }
-                m20_part = squares;
+                m20_mean_part = m20_part / (float)(last - first);
+                {
+                    float squares = 0;
+                    for (int64_t j = first; j < last; j += 1) {
+                        const float d = (x0[i + j * a2]) - m20_mean_part; squares = squares + d * d;
+                    }
+                    m20_part = squares;
+                }
             }
             if (block * 16 < own_length) {
                 int level = 0;
