@@ -25,7 +25,8 @@ BLOCKS_AHEAD = 4            # blocks of k in which something is asked for before
 BYTES_AHEAD = 4096          # the same of what lies in one piece,
 NARROW = 256                # in panels of so many columns at most
 AHEAD = 8                   # rows of b that are asked for before they are packed
-DEPTH = 8                   # rows of b that few rows of a meet at a time
+DEPTH, DEEPEST = 8, 64      # rows of b that are computed before few rows of a meet them: as many as
+COMPUTED = 1 << 17          # bytes hold
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
@@ -63,15 +64,18 @@ def gemv(model, s: Template) -> dict:
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = nests["a"]["turn"] or not in_place and chains is None
+    rows = 0        # of b that are computed at a time, if they are
+    if chains is None and not nests["b"]["turn"] and not nests["b"]["direct"]:
+        rows = min(max(COMPUTED // (width * size) // DEPTH * DEPTH, DEPTH), DEEPEST)
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(rounded_up(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
-            "span": SPAN, "chains": chains, "depth": DEPTH, "one": one, "apart": apart,
+            "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "apart": apart,
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
-            "turned": scratch(max(SQUARE * SQUARE, DEPTH * width)) if turned else None, **nests,
+            "turned": scratch(max(SQUARE * SQUARE, rows * width)) if turned else None, **nests,
             "epilogue": _epilogue(model, s)}
 
 

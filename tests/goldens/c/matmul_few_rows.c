@@ -41,106 +41,193 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
-    int64_t stride, int start);
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
+    float *sums, int64_t stride, int start, int done, int more);
 #else
-/* `rows` rows of a, whose factors x has side by side, times `count` rows of b, two vectors of columns at a time; the
-   same columns of a few rows from `later` on are asked for */
-static inline __attribute__((always_inline)) void gc_sweep_some(const int rows, const int count,
-    const float *restrict x, const float *restrict b, int64_t b_stride, int64_t columns, float *restrict parts,
-    int64_t stride, int start, const float *later, int64_t later_rows)
+enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
+enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
+enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
+#define GC_STRIP (GC_ACROSS * GC_LANES)
+#define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
+
+/* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
+typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
+
+/* asks for a line in each of `rows` rows */
+static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int rows)
 {
-    for (int64_t n = 0; n + 2 * GC_LANES <= columns; n += 2 * GC_LANES) {
-        const float *from = b + n;
-        for (int64_t k = 0; k < later_rows; k++)
-            for (int64_t l = 0; l < 2 * GC_LANES; l += 64 / sizeof(float))
-                __builtin_prefetch(later + k * b_stride + n + l);
-        gc_vector c[4][2];
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-            for (int v = 0; v < 2; v++)
-                c[r][v] = start ? (gc_vector){0} : ((const gc_vector *)(parts + r * stride + n))[v];
+#pragma GCC unroll 6
+    for (int l = 0; l < rows; l++) __builtin_prefetch(ahead->line + l * ahead->apart, 0, 2);
+    ahead->line += 64;
+    if (ahead->line < ahead->end) return;
+    ahead->left -= rows;
+    if (ahead->left <= 0) ahead->apart = 0;     /* the same line again */
+    ahead->line += rows * ahead->apart - ahead->run;
+    ahead->end += rows * ahead->apart;
+}
+
+/* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
+   out, 2 it was */
+static inline __attribute__((always_inline)) void gc_strip_row(const int rows, const int vectors, const int from,
+    gc_vector (*c)[GC_ACROSS], const float *restrict x, const float *restrict b, float *restrict panel)
+{
+    gc_vector y[GC_ACROSS];
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; v++) {
+        y[v] = from == 2 ? ((const gc_vector *)panel)[v] : ((const gc_loose *)b)[v];
+        GC_KEEP(y[v]);
+        if (from == 1) ((gc_vector *)panel)[v] = y[v];
+    }
 #pragma GCC unroll 8
-        for (int k = 0; k < count; k++, from += b_stride) {
-            gc_vector y[2] = {((const gc_loose *)from)[0], ((const gc_loose *)from)[1]};
-            GC_KEEP(y[0]);
-            GC_KEEP(y[1]);
-#pragma GCC unroll 4
-            for (int r = 0; r < rows; r++) {
-                gc_vector factor = x[rows * k + r] - (gc_vector){0};
-                if (rows > 2) GC_KEEP(factor);
-                c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
-                c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
-            }
+    for (int r = 0; r < rows; r++) {
+        gc_vector factor = x[r] - (gc_vector){0};
+        if (rows > 2) GC_KEEP(factor);      /* those of one or two rows may stay in registers */
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            c[r][v] = gc_fma_vector(factor, y[v], c[r][v]);
+            GC_KEEP(c[r][v]);       /* in its register: GCC would move some to others and back */
         }
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-            for (int v = 0; v < 2; v++) ((gc_vector *)(parts + r * stride + n))[v] = c[r][v];
     }
 }
 
-/* how many of some rows of a are taken together */
-static inline int64_t gc_sweep_step(int64_t rows, int64_t deep)
+/* `count` rows of b, as wide as a strip, meet `rows` rows of a, of which `down` are stored; the chains go on from
+   `before`, or begin */
+static inline __attribute__((always_inline)) void gc_strip(const int rows, const int vectors, const int from,
+    const int lines, const float *restrict x, const float *restrict b, int64_t b_stride, int64_t count,
+    float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
+    gc_ahead *ahead)
 {
-    return deep == 1 || rows < 2 ? 1 : rows < 4 ? 2 : 4;
-}
-
-/* the last few columns */
-static inline void gc_sweep_rest(int64_t rows, int64_t count, const float *restrict x, const float *restrict b,
-    int64_t b_stride, int64_t columns, float *restrict parts, int64_t stride, int start)
-{
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t n = 0; n < columns; n += GC_LANES) {
-            gc_vector last = start ? (gc_vector){0} : *(const gc_vector *)(parts + r * stride + n), y = {0};
-            for (int64_t k = 0; k < count; k++) {
-                for (int64_t l = 0; l < MIN(columns - n, GC_LANES); l++) y[l] = b[k * b_stride + n + l];
-                last = gc_fma_vector(x[rows * k + r] - (gc_vector){0}, y, last);
-            }
-            *(gc_vector *)(parts + r * stride + n) = last;
+    gc_vector c[GC_DOWN][GC_ACROSS];
+    gc_ahead next = *ahead;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++)
+            c[r][v] = before ? ((const gc_vector *)(before + MIN(r, down - 1) * stride))[v] : (gc_vector){0};
+    for (; count >= GC_STEPS; count -= GC_STEPS) {
+        if (lines) gc_ask(&next, lines);
+#pragma GCC unroll 4
+        for (int k = 0; k < GC_STEPS; k++, x += rows, b += b_stride, panel += GC_STRIP)
+            gc_strip_row(rows, vectors, from, c, x, b, panel);
+    }
+    for (; count; count--, x += rows, b += b_stride, panel += GC_STRIP)
+        gc_strip_row(rows, vectors, from, c, x, b, panel);
+    if (lines) *ahead = next;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+        if (r >= down) return;
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            gc_vector *to = (gc_vector *)(after + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
         }
+    }
 }
 
+/* the same for as many rows as there are forms for */
+static inline __attribute__((always_inline)) void gc_group(int64_t rows, const int vectors, const int from,
+    const int lines, const float *restrict x, const float *restrict b, int64_t b_stride, int64_t count,
+    float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
+    gc_ahead *ahead)
+{
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
+                 ahead);
+    else if (rows == 4)
+        gc_strip(4, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
+                 ahead);
+    else if (rows == 2)
+        gc_strip(2, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
+                 ahead);
+    else if (!lines)
+        gc_strip(1, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
+                 ahead);
+}
+
+/* how many of `left` rows of a are taken together; the last one again where there are fewer */
+static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
+{
+    if (GC_DOWN == 8 ? left > 4 : left > 8 || left == 5 || left == 6) return GC_DOWN;
+    return left > 2 ? 4 : MIN(rows, 2);
+}
+
+/* Adds to `parts`, or with the last rows of a chunk (`done`), to `sums` if there is `more` than this chunk. `rest`: how
+   many rows of b follow in memory. */
 static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict parts,
-    int64_t stride, int start)
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
+    float *sums, int64_t stride, int start, int done, int more)
 {
-    const int64_t strip = rows > 2 ? 512 : columns;
+    float x[1024] __attribute__((aligned(64)));
+    float panel[64 * GC_STRIP] __attribute__((aligned(64)));
+    const int64_t most = rows > 2 ? 64 : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
+    const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / 2048, 1) : 1;
+    const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     for (int64_t k = 0, deep; k < count; k += deep) {
-        float x[128];
-        deep = count - k < 8 ? 1 : 8;
+        deep = MIN(count - k, most);
         for (int64_t r = 0, step; r < rows; r += step) {
-            step = gc_sweep_step(rows - r, deep);
+            step = gc_sweep_step(rows - r, rows);
             for (int64_t l = 0; l < deep; l++)
-                for (int64_t i = 0; i < step; i++) x[r * deep + step * l + i] = a[(r + i) * a_stride + k + l];
+                for (int64_t i = 0; i < step; i++)
+                    x[r * deep + step * l + i] = a[MIN(r + i, rows - 1) * a_stride + k + l];
         }
-        for (int64_t n = 0; n < columns; n += strip)
-            for (int64_t r = 0, step; r < rows; r += step) {
-                const int64_t some = MIN(columns - n, strip), whole = some / (2 * GC_LANES) * (2 * GC_LANES);
-                const int first = start && !k;
-                const float *y = b + k * b_stride + n, *factors = x + r * deep;
-                float *to = parts + r * stride + n;
-                /* each group of rows asks for its share of the strip after this one */
-                const float *next = n + strip < columns ? y + strip : b + (k + deep) * b_stride;
-                const int64_t from = r * deep / rows;
-                step = gc_sweep_step(rows - r, deep);
-                const int64_t share = rows > 2 ? (r + step) * deep / rows - from : 0;
-                next += from * b_stride;
-                if (deep == 1) gc_sweep_some(1, 1, factors, y, b_stride, some, to, stride, first, next, 0);
-                else if (step == 4)
-                    gc_sweep_some(4, 8, factors, y, b_stride, some, to, stride, first, next, share);
-                else if (step == 2)
-                    gc_sweep_some(2, 8, factors, y, b_stride, some, to, stride, first, next, share);
-                else gc_sweep_some(1, 8, factors, y, b_stride, some, to, stride, first, next, share);
-                if (whole < some)
-                    gc_sweep_rest(step, deep, factors, y + whole, b_stride, some - whole, to + whole, stride, first);
+        const int last = done && k + deep == count;
+        for (int64_t left = 0; left < columns; left += wide) {
+            const int64_t right = MIN(left + wide, columns), next = right < columns ? right : 0;
+            const float *then = b + (next ? k : k + deep) * b_stride + next;
+            gc_ahead ahead = {(const char *)then, (const char *)then, 0, b_stride * sizeof *b, 0};
+            ahead.run = MIN(wide, columns - next) * sizeof *b;
+            ahead.end += ahead.run;
+            ahead.left = next ? deep : MIN(most, count - k - deep + rest);
+            if (ahead.left <= 0) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
+            int64_t n = left;
+            if (rows == 1 && deep == 8)
+                for (; n + GC_PAIR <= right; n += GC_PAIR)
+                    gc_strip(1, 2, 0, 0, x, b + k * b_stride + n, b_stride, 8, panel,
+                             start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 1, last && more,
+                             &ahead);
+            if (rows == 2 && deep == 8)
+                for (; n + GC_PAIR <= right; n += GC_PAIR)
+                    gc_strip(2, 2, 0, 0, x, b + k * b_stride + n, b_stride, 8, panel,
+                             start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 2, last && more,
+                             &ahead);
+            for (int64_t some; n < right; n += some) {
+                const float *y = b + k * b_stride + n;
+                int64_t y_stride = b_stride;
+                some = right - n >= across ? across : right - n >= GC_PAIR ? GC_PAIR : MIN(right - n, GC_LANES);
+                if (some < GC_LANES) {      /* the last columns of all */
+                    for (int64_t l = 0; l < deep; l++)
+                        for (int64_t i = 0; i < GC_LANES; i++)
+                            panel[l * GC_LANES + i] = y[l * b_stride + MIN(i, some - 1)];
+                    y = panel;
+                    y_stride = GC_LANES;
+                }
+                for (int64_t r = 0, step; r < rows; r += step) {
+                    const float *factors = x + r * deep, *before = start && !k ? 0 : parts + r * stride + n;
+                    float *after = (last ? sums : parts) + r * stride + n;
+                    const int64_t down = MIN(rows - r, step = gc_sweep_step(rows - r, rows));
+                    if (rows > 2 && some == GC_STRIP && step >= rows)
+                        gc_group(step, GC_ACROSS, 0, 2 * GC_LINES, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
+                    else if (rows > 2 && some == GC_STRIP && !r)
+                        gc_group(step, GC_ACROSS, 1, GC_LINES, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
+                    else if (rows > 2 && some == GC_STRIP)
+                        gc_group(step, GC_ACROSS, 2, GC_LINES, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
+                    else if (some == GC_PAIR)
+                        gc_group(step, 2, 0, 0, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
+                    else if (1)
+                        gc_group(step, 1, 0, 0, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
+                }
             }
+        }
     }
 }
 #endif
 
-int64_t contract_dot_b3fd41aa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_f5317de7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -193,13 +280,10 @@ int64_t contract_dot_b3fd41aa(void *const *buf, const int64_t *arg, int64_t begi
                 }
                 for (int64_t k_from = k_first; k_from < k_last; k_from += 512) {
                     const int64_t k_to = MIN(k_from + 512, k_last);
-                    for (int64_t k_part = k_from; k_part < k_to; k_part += 8) {
-                        const int64_t k_end = MIN(k_part + 8, k_to);
-                        gc_sweep(m_last - m_first, a_rows + k_part - k_first, a2, &x1[k_part * a4 + n_first],
-                                 a5, n_last - n_first, k_end - k_part, parts, stride, k_part == k_from);
-                    }
-                    for (int64_t l = 0; l < (m_last - m_first) * stride; l++)
-                        dot0[l] = k_from ? dot0[l] + parts[l] : parts[l];
+                    const int64_t k_part = k_from;
+                    gc_sweep(m_last - m_first, a_rows + k_from - k_first, a2, &x1[k_part * a4 + n_first],
+                             a5, n_last - n_first, k_to - k_from, a7 - k_to, parts,
+                             dot0, stride, 1, 1, k_from > 0);
                 }
             }
             const int64_t n_from = n_first, n_to = n_last;
