@@ -34,8 +34,7 @@ from graphc.api.manipulation import (
 from graphc.api.methods import install as _install
 from graphc.api.reductions import (
     all, allclose, any, argmax, argmin, array_equal, average, count_nonzero, cov, cumprod, cumsum, cumulative_prod,
-    cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, nanmax, nanmean, nanmin, nanprod, nansum,
-    percentile, prod, ptp, quantile, std, sum, var,
+    cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, percentile, prod, ptp, quantile, std, sum, var,
 )
 from graphc.ir.dtype import (
     DType, bfloat16, bool, complex64, complex128, default_float, float16, float32, float64, int8, int16, int32, int64,
@@ -73,12 +72,16 @@ _LAZY = {
     **dict.fromkeys(
         "convolve corrcoef correlate digitize geomspace gradient interp logspace nan_to_num polyval sinc trapezoid"
         .split(), "graphc.api.samples"),
-    **dict.fromkeys("nanmedian nanpercentile nanquantile nanstd nanvar".split(), "graphc.api.missing"),
+    **dict.fromkeys(
+        "nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar".split(),
+        "graphc.api.missing"),
     **dict.fromkeys(
         "append column_stack dstack fliplr flipud ravel_multi_index rot90 select tril_indices triu_indices"
         " unravel_index".split(), "graphc.api.arranging"),
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
+    **dict.fromkeys("cumulative_max cumulative_min".split(), "graphc.api.running"),
+    **dict.fromkeys("intersect1d setdiff1d setxor1d union1d".split(), "graphc.api.sets"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),
     **dict.fromkeys("scan while_loop cond".split(), "graphc.api.loops"),
     "matmul": "graphc.api.products",

@@ -10,7 +10,7 @@ import pytest
 import graphc as gc
 
 MODULES = ["activations", "arranging", "attention", "convolution", "einsum", "fft", "linalg", "manipulation", "missing",
-           "products", "random", "reductions", "sorting"]
+           "products", "random", "reductions", "running", "sets", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

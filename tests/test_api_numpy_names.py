@@ -35,6 +35,16 @@ CALLS = {
     "trapezoid over x": lambda np, x: np.trapezoid(x, np.cumsum(np.ones(6))),
     "trapezoid of one": lambda np, x: np.trapezoid(x[:, :1]), "trapezoid of none": lambda np, x: np.trapezoid(x[:, :0]),
     "polyval": lambda np, x: np.polyval(np.asarray([1.0, -2.0, 0.5]), x), "sinc": lambda np, x: np.sinc(x),
+    **{f"{name} where {axis}": lambda np, x, name=name, axis=axis: getattr(np, name)(x, axis=axis, where=x > 0.1)
+       for name in ("sum", "prod", "mean", "any", "all", "var", "std") for axis in (None, 0, (0, 1))},
+    **{f"{name} from {initial}": lambda np, x, name=name, initial=initial:
+       getattr(np, name)(x, axis=1, keepdims=True, initial=initial, where=x[0] < 0)
+       for name in ("sum", "prod", "max", "min") for initial in (0.25, -9)},
+    "max of none": lambda np, x: np.max(x[:0], axis=0, initial=2.0),
+    "sum of integers where": lambda np, x: np.sum(np.asarray([1, 2, 3]), where=np.asarray([True, False, True])),
+    "var of complex numbers where": lambda np, x: np.var(x + 1j * x[::-1], axis=1, where=x > -0.5, ddof=1),
+    **{name: lambda np, x, name=name: getattr(np, name)(np.asarray([3, 1, 5, 1]), np.asarray([[5, 2], [2, 9]]))
+       for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d")},
     **{f"cond {p}": lambda np, x, p=p: np.linalg.cond(x[:3, :3] + np.eye(3), p) for p in (None, 1, "fro", -2)},
 }
 
@@ -48,9 +58,40 @@ def test_what_numpy_gives(call):
 
 
 def test_refusals():
+    with pytest.raises(ValueError, match="give initial"):
+        gc.max(gc.zeros(3), where=gc.zeros(3) > 0)
+    with pytest.raises(TypeError, match="a mask of bool"):
+        gc.sum(gc.zeros(3), where=gc.zeros(3))
+    with pytest.raises(ValueError, match="axis must be given"):
+        gc.cumulative_max(gc.zeros((2, 2)))
     with pytest.raises(IndexError):
         gc.realize(*gc.unravel_index(gc.asarray([6]), (2, 3)))
     with pytest.raises(ValueError, match="2 conditions and 1 choices"):
         gc.select([True, False], [1])
     with pytest.raises(gc.linalg.LinAlgError):
         gc.linalg.inv(gc.zeros((2, 2))).numpy()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+@pytest.mark.parametrize("shape", [(1,), (0, 3), (7, 5), (3, 130)])
+def test_running_extrema(shape, dtype):
+    x = sample(shape, dtype, special=dtype == "float32")
+    for name, accumulate in (("cumulative_max", np.maximum.accumulate), ("cumulative_min", np.minimum.accumulate)):
+        for axis in range(len(shape)):
+            found = getattr(gc, name)(gc.asarray(x), axis=axis)
+            check(found, accumulate(x, axis=axis) if x.size else x)
+            with gc.backend("reference"):
+                check(getattr(gc, name)(gc.asarray(x), axis=axis), found.numpy())
+
+
+def test_gradients_where_there_are_many_take_that_of_pytorch():
+    """The norm of zeros, the deviation of a constant: 0, not NaN. In a running maximum each element has its share."""
+    zeros = gc.zeros((2, 3))
+    for f in (lambda x: gc.linalg.norm(x), lambda x: gc.sum(gc.linalg.vector_norm(x, axis=1)), gc.std,
+              lambda x: gc.linalg.vector_norm(x, ord=3), lambda x: gc.sum(gc.std(x + 5, axis=0, correction=1))):
+        assert gc.grad(f)(zeros).tolist() == [[0.0] * 3] * 2
+    mixed = gc.grad(lambda x: gc.sum(gc.linalg.vector_norm(x, axis=1)))(gc.asarray([[0.0, 0.0], [3.0, 4.0]]))
+    np.testing.assert_allclose(mixed.numpy(), [[0, 0], [0.6, 0.8]], rtol=1e-6)
+    weights = gc.asarray([1.0, 10.0, 100.0, 1000.0])
+    found = gc.grad(lambda x: gc.sum(gc.cumulative_max(x) * weights))(gc.asarray([2.0, 1.0, 5.0, 4.0]))
+    assert found.tolist() == [11.0, 0.0, 1100.0, 0.0]

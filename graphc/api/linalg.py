@@ -19,7 +19,7 @@ from graphc.api import reductions as red
 from graphc.api.axes import an_int, ordered_axes
 from graphc.api.creation import eye, iota
 from graphc.api.elementwise import abs as abs_
-from graphc.api.elementwise import conj, sqrt, where
+from graphc.api.elementwise import conj, where
 from graphc.api.library import library
 from graphc.api.manipulation import (
     concat,
@@ -227,6 +227,8 @@ def trace(x, /, *, offset: int = 0, dtype=None):
 def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # noqa: A002
     """The norm of the elements along axes (None: all): 2, 1, inf, -inf, 0 (how many are not 0) or any other power.
 
+    The gradient of a norm of zeros is 0, as in PyTorch.
+
     >>> import graphc as gc
     >>> gc.linalg.vector_norm(gc.asarray([3.0, 4.0])).item()
     5.0
@@ -244,11 +246,8 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     if ord == 1:
         return red.sum(size, axis, keepdims=keepdims)
     wide = cast(size, size.dtype.accumulator)
-    if ord == 2:
-        found = sqrt(red.sum(wide * wide, axis, keepdims=keepdims))
-    else:
-        found = red.sum(wide ** ord, axis, keepdims=keepdims) ** (1.0 / ord)
-    return cast(found, size.dtype)
+    powers = wide * wide if ord == 2 else wide ** ord
+    return cast(red.root(red.sum(powers, axis, keepdims=keepdims), ord), size.dtype)
 
 
 def _largest(size, axis, keepdims: bool):

@@ -3,12 +3,59 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphc.api.elementwise import abs, clip, floor, isnan, where
+from graphc.api.elementwise import abs, clip, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
-from graphc.api.record import cast
-from graphc.api.reductions import _floating, _quantiles, nanmean, sqrt, sum
+from graphc.api.record import as_tensor, cast, reduce
+from graphc.api.reductions import _floating, _quantiles, all, prod, root, sum
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
+from graphc.ir import ops
+
+def _replaced(x, value: float, name: str):
+    x = as_tensor(x, None, name)
+    return where(isnan(x), value, x) if x.dtype.kind in "fc" else x
+
+
+def nansum(x, /, axis=None, *, keepdims: bool = False):
+    """The sum, NaN counting as 0."""
+    return sum(_replaced(x, 0.0, "nansum"), axis, keepdims=keepdims)
+
+
+def nanprod(x, /, axis=None, *, keepdims: bool = False):
+    """The product, NaN counting as 1."""
+    return prod(_replaced(x, 1.0, "nanprod"), axis, keepdims=keepdims)
+
+
+def nanmean(x, /, axis=None, *, keepdims: bool = False):
+    """The mean of the elements that are not NaN; NaN where there is none.
+
+    >>> import graphc as gc
+    >>> gc.nanmean(gc.asarray([1.0, float("nan"), 3.0])).item()
+    2.0
+    """
+    x = _floating(x, "nanmean")
+    carried = x.dtype.accumulator
+    total = nansum(cast(x, carried), axis, keepdims=keepdims)
+    count = sum(logical_not(isnan(x)), axis, dtype=carried, keepdims=keepdims)
+    return cast(total / count, x.dtype)
+
+
+def _nan_extremum(op: ops.Op, worst: float, x, axis, keepdims: bool, name: str):
+    x = as_tensor(x)
+    if x.dtype.kind != "f":
+        return reduce(op, x, axis, keepdims, None, name)
+    found = reduce(op, where(isnan(x), worst, x), axis, keepdims, None, name)
+    return where(all(isnan(x), axis, keepdims=keepdims), float("nan"), found)
+
+
+def nanmax(x, /, axis=None, *, keepdims: bool = False):
+    """The largest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
+    return _nan_extremum(ops.MAX, float("-inf"), x, axis, keepdims, "nanmax")
+
+
+def nanmin(x, /, axis=None, *, keepdims: bool = False):
+    """The smallest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
+    return _nan_extremum(ops.MIN, float("inf"), x, axis, keepdims, "nanmin")
 
 
 def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
@@ -29,7 +76,7 @@ def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
 
 def nanstd(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     """The square root of nanvar."""
-    return sqrt(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+    return root(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
 
 
 def nanquantile(x, q, /, axis=None, *, keepdims: bool = False):

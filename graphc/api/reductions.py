@@ -13,7 +13,7 @@ import numpy as np
 from graphc.api import record
 from graphc.api.axes import an_int
 from graphc.api.elementwise import abs as _abs
-from graphc.api.elementwise import exp, isfinite, isnan, log, logical_not, sqrt, where
+from graphc.api.elementwise import exp, isfinite, isnan, log, maximum, minimum, sqrt, where
 from graphc.api.manipulation import (
     atleast_2d,
     concat,
@@ -33,46 +33,81 @@ from graphc.ir.node import const, make
 # ---------------------------------------------------------------------------------------------------- sums and extrema
 
 
-def sum(x, /, axis=None, dtype=None, *, keepdims: bool = False):  # noqa: A001
+def _among(x, mask, rest, name: str):
+    """x with `rest` in place of the elements that a mask leaves out, which broadcasts to x (None or True: none)."""
+    x = as_tensor(x, None, name)
+    if mask is None or mask is True:
+        return x
+    mask = as_tensor(mask, None, name)
+    if mask.dtype is not dt.bool:
+        raise DTypeError(f"where is a mask of bool, not {mask.dtype}", op=name)
+    return where(record.expand_to(mask, x.shape, name), x, rest)
+
+
+def sum(x, /, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=None):  # noqa: A001
     """The sum along axes. Integers narrower than 64 bits are added in int64 or uint64, as in NumPy; 0 for no elements.
 
-    dtype: cast to it before adding.
+    dtype: cast to it before adding. where: a mask that broadcasts to x, of the elements that count. initial: added to
+    the result.
 
     >>> import graphc as gc
     >>> gc.sum(gc.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
+    >>> x = gc.asarray([1.0, float("nan"), 3.0])
+    >>> gc.sum(x, where=~gc.isnan(x)).item()
+    4.0
     """
-    return reduce(ops.SUM, x, axis, keepdims, dtype, "sum")
+    found = reduce(ops.SUM, _among(x, where, 0, "sum"), axis, keepdims, dtype, "sum")
+    return found if initial is None else found + initial
 
 
-def prod(x, /, axis=None, dtype=None, *, keepdims: bool = False):
-    """The product along axes, in the dtypes of `sum`; 1 for no elements.
+def prod(x, /, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=None):
+    """The product along axes, in the dtypes of `sum`; 1 for no elements. initial: a factor; where: as in `sum`.
 
     >>> import graphc as gc
     >>> gc.prod(gc.asarray([2, 3, 4])).item()
     24
     """
-    return reduce(ops.PROD, x, axis, keepdims, dtype, "prod")
+    found = reduce(ops.PROD, _among(x, where, 1, "prod"), axis, keepdims, dtype, "prod")
+    return found if initial is None else found * initial
 
 
-def max(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+def _extremum(op: ops.Op, combine, x, axis, keepdims: bool, initial, mask, name: str):
+    if initial is None:
+        if mask is not None and mask is not True:
+            raise ShapeError(f"of no elements there is no {name}, and where may leave none", op=name,
+                             fix="give initial, the result then")
+        return reduce(op, x, axis, keepdims, None, name)
+    x = as_tensor(x, None, name)
+    shape, count = _reduced(x.shape, axis, keepdims, name)
+    initial = cast(as_tensor(initial, x, name), x.dtype)
+    if not count:
+        return record.expand_to(initial, shape, name)
+    return combine(reduce(op, _among(x, mask, initial, name), axis, keepdims, None, name), initial)
+
+
+def max(x, /, axis=None, *, keepdims: bool = False, initial=None, where=None):  # noqa: A001
     """The largest element along axes; NaN if there is one. Raises ShapeError (a ValueError) for no elements.
+
+    initial: counts as an element. where: a mask of the elements that count, beside `initial`.
 
     >>> import graphc as gc
     >>> gc.max(gc.asarray([[1, 5], [3, 4]]), axis=1).tolist()
     [5, 4]
     """
-    return reduce(ops.MAX, x, axis, keepdims, None, "max")
+    return _extremum(ops.MAX, maximum, x, axis, keepdims, initial, where, "max")
 
 
-def min(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
+def min(x, /, axis=None, *, keepdims: bool = False, initial=None, where=None):  # noqa: A001
     """The smallest element along axes; NaN if there is one. Raises ShapeError (a ValueError) for no elements.
+
+    initial: counts as an element. where: a mask of the elements that count, beside `initial`.
 
     >>> import graphc as gc
     >>> gc.min(gc.asarray([[1, 5], [3, 4]]), axis=1).tolist()
     [1, 3]
     """
-    return reduce(ops.MIN, x, axis, keepdims, None, "min")
+    return _extremum(ops.MIN, minimum, x, axis, keepdims, initial, where, "min")
 
 
 amax, amin = max, min
@@ -105,26 +140,26 @@ def _reduced(shape: tuple[int, ...], axis, keepdims: bool, name: str) -> tuple[t
     return tuple(n for a, n in enumerate(shape) if a not in axes), count
 
 
-def any(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
-    """Whether any element is true (not 0); False for no elements.
+def any(x, /, axis=None, *, keepdims: bool = False, where=None):  # noqa: A001
+    """Whether any element is true (not 0); False for no elements. where: as in `sum`.
 
     >>> import graphc as gc
     >>> gc.any(gc.asarray([[0, 1], [0, 0]]), axis=1).tolist()
     [True, False]
     """
-    x = _truth(x)
+    x = _among(_truth(x), where, False, "any")
     shape, count = _reduced(x.shape, axis, keepdims, "any")
     return reduce(ops.MAX, x, axis, keepdims, None, "any") if count else filled(shape, False, dt.bool)
 
 
-def all(x, /, axis=None, *, keepdims: bool = False):  # noqa: A001
-    """Whether all elements are true (not 0); True for no elements.
+def all(x, /, axis=None, *, keepdims: bool = False, where=None):  # noqa: A001
+    """Whether all elements are true (not 0); True for no elements. where: as in `sum`.
 
     >>> import graphc as gc
     >>> gc.all(gc.asarray([[1, 1], [0, 1]]), axis=1).tolist()
     [True, False]
     """
-    x = _truth(x)
+    x = _among(_truth(x), where, True, "all")
     shape, count = _reduced(x.shape, axis, keepdims, "all")
     return reduce(ops.MIN, x, axis, keepdims, None, "all") if count else filled(shape, True, dt.bool)
 
@@ -148,10 +183,10 @@ def _floating(x, name: str):
     return cast(x, dt.default_float()) if x.dtype.kind in "biu" else x
 
 
-def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False):
+def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False, where=None):
     """The arithmetic mean along axes; integers give the default float; NaN for no elements.
 
-    float16 and bfloat16 are averaged in float32 and rounded once, so that the sum can't overflow.
+    float16 and bfloat16 are averaged in float32 and rounded once, so that the sum can't overflow. where: as in `sum`.
 
     >>> import graphc as gc
     >>> gc.mean(gc.asarray([1, 2, 4, 5])).item()
@@ -160,12 +195,18 @@ def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False):
     x = as_tensor(x) if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
     x = _floating(x, "mean")
     _, count = _reduced(x.shape, axis, keepdims, "mean")
-    total = reduce(ops.SUM, cast(x, x.dtype.accumulator), axis, keepdims, None, "mean")
-    return cast(total / float(count), x.dtype)
+    wide = _among(cast(x, x.dtype.accumulator), where, 0, "mean")
+    count = float(count) if where is None or where is True else _counted(where, x, axis, keepdims)
+    return cast(reduce(ops.SUM, wide, axis, keepdims, None, "mean") / count, x.dtype)
 
 
-def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False):
-    """The mean squared deviation from the mean, over count - correction (`ddof` is NumPy's name for it).
+def _counted(mask, x, axis, keepdims: bool):
+    """How many elements of x a mask leaves."""
+    return sum(record.expand_to(as_tensor(mask), x.shape, "where"), axis, x.dtype.accumulator.real, keepdims=keepdims)
+
+
+def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False, where=None):
+    """The mean squared deviation from the mean, over count - correction (`ddof` is NumPy's name). where: as in `sum`.
 
     One sweep: blocks are merged by the formulas of Chan, Golub and LeVeque, "Algorithms for computing the sample
     variance" (1983), so large means lose no digits. Complex: the variance of the real plus that of the imaginary part.
@@ -177,8 +218,13 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     x = _floating(x, "var")
     if x.dtype.kind == "c":
         parts = (record.unary(op, x, "var") for op in (ops.REAL, ops.IMAG))
-        real, imag = (var(p, axis, correction=correction, ddof=ddof, keepdims=keepdims) for p in parts)
+        real, imag = (var(p, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where) for p in parts)
         return real + imag
+    if where is not None and where is not True:
+        wide = cast(x, x.dtype.accumulator)
+        off = _among(wide - mean(wide, axis, keepdims=True, where=where), where, 0, "var")
+        count = _counted(where, x, axis, keepdims) - (correction if ddof is None else ddof)
+        return cast(sum(off * off, axis, keepdims=keepdims) / maximum(count, 0.0), x.dtype)
     _, count = _reduced(x.shape, axis, keepdims, "var")
     divisor = count - (correction if ddof is None else ddof)
     wide = cast(x, x.dtype.accumulator)
@@ -187,14 +233,24 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
 
 
-def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False):
-    """The square root of `var`.
+def root(total, degree: float = 2):
+    """The root of sums of powers of that degree. Where it is 0 its gradient is 0, one of many, as in PyTorch."""
+    def found(x):
+        return sqrt(x) if degree == 2 else x ** (1.0 / degree)
+    if not total.node.tracked or degree < 0:
+        return found(total)
+    nothing = total == 0
+    return where(nothing, 0.0, found(where(nothing, 1.0, total)))
+
+
+def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False, where=None):
+    """The square root of `var`. Where nothing deviates its gradient is 0.
 
     >>> import graphc as gc
     >>> gc.std(gc.asarray([1.0, 3.0])).item()
     1.0
     """
-    return sqrt(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims))
+    return root(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where))
 
 
 def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
@@ -368,56 +424,6 @@ def _joined(x, axis: int, before, after):
             one = tuple(1 if a == axis else n for a, n in enumerate(x.shape))
             parts.append(part if part.ndim else record.expand_to(part, one, "diff"))
     return concat(parts, axis=axis)
-
-
-# ----------------------------------------------------------------------------------------------------- NaN as "missing"
-
-
-def _replaced(x, value: float, name: str):
-    x = as_tensor(x, None, name)
-    return where(isnan(x), value, x) if x.dtype.kind in "fc" else x
-
-
-def nansum(x, /, axis=None, *, keepdims: bool = False):
-    """The sum, NaN counting as 0."""
-    return sum(_replaced(x, 0.0, "nansum"), axis, keepdims=keepdims)
-
-
-def nanprod(x, /, axis=None, *, keepdims: bool = False):
-    """The product, NaN counting as 1."""
-    return prod(_replaced(x, 1.0, "nanprod"), axis, keepdims=keepdims)
-
-
-def nanmean(x, /, axis=None, *, keepdims: bool = False):
-    """The mean of the elements that are not NaN; NaN where there is none.
-
-    >>> import graphc as gc
-    >>> gc.nanmean(gc.asarray([1.0, float("nan"), 3.0])).item()
-    2.0
-    """
-    x = _floating(x, "nanmean")
-    carried = x.dtype.accumulator
-    total = nansum(cast(x, carried), axis, keepdims=keepdims)
-    count = sum(logical_not(isnan(x)), axis, dtype=carried, keepdims=keepdims)
-    return cast(total / count, x.dtype)
-
-
-def _nan_extremum(op: ops.Op, worst: float, x, axis, keepdims: bool, name: str):
-    x = as_tensor(x)
-    if x.dtype.kind != "f":
-        return reduce(op, x, axis, keepdims, None, name)
-    found = reduce(op, where(isnan(x), worst, x), axis, keepdims, None, name)
-    return where(all(isnan(x), axis, keepdims=keepdims), float("nan"), found)
-
-
-def nanmax(x, /, axis=None, *, keepdims: bool = False):
-    """The largest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
-    return _nan_extremum(ops.MAX, float("-inf"), x, axis, keepdims, "nanmax")
-
-
-def nanmin(x, /, axis=None, *, keepdims: bool = False):
-    """The smallest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
-    return _nan_extremum(ops.MIN, float("inf"), x, axis, keepdims, "nanmin")
 
 
 # ----------------------------------------------------------------------------------------------------------- comparison
