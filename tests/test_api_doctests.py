@@ -9,8 +9,8 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["activations", "arranging", "attention", "convolution", "einsum", "fft", "linalg", "manipulation", "missing",
-           "products", "random", "reductions", "running", "sets", "sorting"]
+MODULES = ["activations", "arranging", "attention", "convolution", "distributions", "einsum", "fft", "linalg",
+           "manipulation", "missing", "products", "random", "reductions", "running", "sets", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -162,3 +162,47 @@ def test_shapes_and_errors():
     raises(TypeError, "[uniform] int32 is not a real floating type", generator().uniform, dtype="int32")
     raises(ValueError, "negative size", generator().normal, size=(-1,))
     assert generator().normal(size=2, dtype=ml_dtypes.bfloat16).dtype == gc.bfloat16
+
+
+DISTRIBUTIONS = {       # arguments; mean and variance
+    "lognormal": ((0.2, 0.5), 1.384, 0.544), "laplace": ((1.0, 2.0), 1, 8), "gumbel": ((1.0, 2.0), 2.154, 6.580),
+    "logistic": ((1.0, 2.0), 1, 13.16), "rayleigh": ((2.0,), 2.507, 1.717), "weibull": ((1.5,), 0.903, 0.376),
+    "pareto": ((5.0,), 0.25, 0.104), "geometric": ((0.3,), 3.333, 7.778), "gamma": ((2.5, 2.0), 5, 10),
+    "standard_gamma": ((0.3,), 0.3, 0.3), "chisquare": ((3.0,), 3, 6), "beta": ((2.0, 3.0), 0.4, 0.04),
+    "standard_t": ((8.0,), 0, 1.333), "poisson": ((3.7,), 3.7, 3.7), "binomial": ((20, 0.3), 6, 4.2),
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions(name):
+    """Their mean and variance, and the same numbers on every backend."""
+    arguments, mean, variance = DISTRIBUTIONS[name]
+    x = getattr(generator(5), name)(*arguments, size=40000)
+    assert x.dtype in (gc.int64, gc.float32)
+    values = x.numpy().astype(float)
+    assert np.isfinite(values).all() and abs(values.mean() - mean) < 6 * (variance / 40000) ** 0.5
+    assert abs(values.var() / variance - 1) < 0.25
+    few = getattr(generator(5), name)(*arguments, size=50).numpy()
+    with gc.backend("reference"):
+        np.testing.assert_allclose(getattr(generator(5), name)(*arguments, size=50).numpy(), few, rtol=1e-5, atol=1e-6)
+
+
+def test_parameters_may_be_tensors():
+    rates = gc.asarray([0.0, 0.5, 30.0])
+    counts = generator().poisson(rates, (4000, 3))
+    np.testing.assert_allclose(counts.numpy().mean(0), [0, 0.5, 30], atol=0.4)
+    np.testing.assert_allclose(counts.numpy().var(0), [0, 0.5, 30], rtol=0.2)
+    assert generator().gamma(gc.asarray([0.1, 9.0])).shape == generator().poisson(rates[:2]).shape == (2,)
+    rows = generator().dirichlet([1.0, 2.0, 5.0], 3000)
+    np.testing.assert_allclose(rows.numpy().sum(1), 1, rtol=1e-6)
+    np.testing.assert_allclose(rows.numpy().mean(0), [0.125, 0.25, 0.625], atol=0.02)
+    cov = np.array([[2.0, 0.6], [0.6, 1.0]])
+    x = generator().multivariate_normal([1.0, -1.0], cov, 20000, dtype="float64").numpy()
+    np.testing.assert_allclose(np.cov(x.T), cov, atol=0.1)
+    np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.05)
+    for n, p in ((0, 0.5), (7, 0.0), (7, 1.0)):
+        assert generator().binomial(n, p, 2).tolist() == [int(n * p)] * 2
+    raises(ValueError, lambda: generator().poisson(-1.0))
+    raises(ValueError, lambda: generator().binomial(3, 1.5))
+    raises(TypeError, lambda: generator().binomial(gc.asarray([3]), 0.5))
+    raises(ValueError, lambda: generator().multivariate_normal([0.0], [1.0]))

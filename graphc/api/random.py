@@ -17,10 +17,11 @@ from math import pi, prod
 import numpy as np
 
 from graphc.api.axes import a_shape, an_int
+from graphc.api.distributions import Distributions, common_size, is_number, real
 from graphc.api.elementwise import cos, log, log1p, sqrt
 from graphc.api.indexing import take
 from graphc.api.manipulation import slice_axis
-from graphc.api.record import as_tensor, binary, broadcast_shapes, cast, normalize_axis, reshape_to, wrap
+from graphc.api.record import as_tensor, binary, cast, normalize_axis, reshape_to, wrap
 from graphc.api.reductions import cumulative_sum
 from graphc.api.sorting import argsort, searchsorted
 from graphc.errors import DTypeError, ShapeError, TracerError
@@ -49,7 +50,7 @@ def _u64(value: int) -> Tensor:
     return wrap(const(np.uint64(value), dt.uint64))
 
 
-class Generator:
+class Generator(Distributions):
     """A stream of random numbers: a key, and an offset that grows with every number drawn. Safe to share by threads.
 
     seed: an int; None takes one from the operating system.
@@ -139,9 +140,9 @@ class Generator:
         >>> x.shape, x.dtype, bool(gc.all(gc.abs(x) <= 1))
         ((2, 3), graphc.float32, True)
         """
-        dtype = _real(dtype, "uniform")
-        unit = self._unit(_size(size, "uniform", low, high), dtype)
-        if _is_number(low) and _is_number(high):
+        dtype = real(dtype, "uniform")
+        unit = self._unit(common_size(size, "uniform", low, high), dtype)
+        if is_number(low) and is_number(high):
             unit = _scaled_and_moved(unit, _float(high) - _float(low), low)
         else:
             low = cast(as_tensor(low), unit.dtype)
@@ -157,10 +158,10 @@ class Generator:
         >>> gc.random.Generator(0).normal(size=(2, 3)).shape
         (2, 3)
         """
-        dtype = _real(dtype, "normal")
-        shape = _size(size, "normal", loc, scale)
+        dtype = real(dtype, "normal")
+        shape = common_size(size, "normal", loc, scale)
         z = self._standard(shape, dtype)
-        scale, loc = [x if _is_number(x) else cast(as_tensor(x), z.dtype) for x in (scale, loc)]
+        scale, loc = [x if is_number(x) else cast(as_tensor(x), z.dtype) for x in (scale, loc)]
         return cast(_scaled_and_moved(z, scale, loc), dtype)
 
     def _standard(self, shape: tuple[int, ...], dtype: dt.DType) -> Tensor:
@@ -180,9 +181,9 @@ class Generator:
 
     def exponential(self, scale=1.0, size=None, *, dtype=None) -> Tensor:
         """Exponential with mean `scale`: -scale log(1 - u)."""
-        dtype = _real(dtype, "exponential")
-        unit = self._unit(_size(size, "exponential", scale), dtype)
-        scale = -_float(scale) if _is_number(scale) else -cast(as_tensor(scale), unit.dtype)
+        dtype = real(dtype, "exponential")
+        unit = self._unit(common_size(size, "exponential", scale), dtype)
+        scale = -_float(scale) if is_number(scale) else -cast(as_tensor(scale), unit.dtype)
         return cast(log1p(-unit) * scale, dtype)
 
     def bernoulli(self, p=0.5, size=None) -> Tensor:
@@ -192,7 +193,7 @@ class Generator:
         >>> gc.random.Generator(0).bernoulli(1.0, 3).tolist()
         [True, True, True]
         """
-        return self._unit(_size(size, "bernoulli", p), dt.float32) < p
+        return self._unit(common_size(size, "bernoulli", p), dt.float32) < p
 
     # ---- integers and orders
 
@@ -274,24 +275,6 @@ class Generator:
         return searchsorted(inner, self._unit(shape, dt.float64) * reshape_to(total, ()), side="right")
 
 
-def _real(dtype, name: str) -> dt.DType:
-    dtype = dt.float32 if dtype is None else dt.as_dtype(dtype)
-    if dtype.kind != "f":
-        raise DTypeError(f"{dtype} is not a real floating type", op=name)
-    return dtype
-
-
-def _size(size, name: str, *parameters) -> tuple[int, ...]:
-    """The shape asked for; without one, that of the parameters."""
-    if size is not None:
-        return a_shape(size, name)
-    return broadcast_shapes(name, *(() if _is_number(p) else as_tensor(p).shape for p in parameters))
-
-
-def _is_number(x) -> bool:
-    return isinstance(x, int | float | Scalar)
-
-
 def _float(x):
     return x * 1.0 if isinstance(x, Scalar) else float(x)
 
@@ -299,9 +282,9 @@ def _float(x):
 def _scaled_and_moved(x: Tensor, scale, shift) -> Tensor:
     """x * scale + shift, for numbers or tensors; without the operations that change nothing."""
     if not (isinstance(scale, int | float) and scale == 1):
-        x = x * (_float(scale) if _is_number(scale) else scale)
+        x = x * (_float(scale) if is_number(scale) else scale)
     if not (isinstance(shift, int | float) and shift == 0):
-        x = x + (_float(shift) if _is_number(shift) else shift)
+        x = x + (_float(shift) if is_number(shift) else shift)
     return x
 
 
@@ -340,6 +323,24 @@ integers = default_generator.integers
 permutation = default_generator.permutation
 shuffle = default_generator.shuffle
 choice = default_generator.choice
+lognormal = default_generator.lognormal
+laplace = default_generator.laplace
+gumbel = default_generator.gumbel
+logistic = default_generator.logistic
+rayleigh = default_generator.rayleigh
+weibull = default_generator.weibull
+pareto = default_generator.pareto
+standard_cauchy = default_generator.standard_cauchy
+geometric = default_generator.geometric
+gamma = default_generator.gamma
+standard_gamma = default_generator.standard_gamma
+chisquare = default_generator.chisquare
+beta = default_generator.beta
+dirichlet = default_generator.dirichlet
+standard_t = default_generator.standard_t
+multivariate_normal = default_generator.multivariate_normal
+poisson = default_generator.poisson
+binomial = default_generator.binomial
 
 
 def randint(low: int, high: int | None = None, size=(), *, dtype=None) -> Tensor:
