@@ -187,7 +187,7 @@ def test_distributions(name):
         np.testing.assert_allclose(getattr(generator(5), name)(*arguments, size=50).numpy(), few, rtol=1e-5, atol=1e-6)
 
 
-def test_parameters_may_be_tensors():
+def test_distributions_of_tensors_and_of_vectors():
     rates = gc.asarray([0.0, 0.5, 30.0])
     counts = generator().poisson(rates, (4000, 3))
     np.testing.assert_allclose(counts.numpy().mean(0), [0, 0.5, 30], atol=0.4)
@@ -202,7 +202,7 @@ def test_parameters_may_be_tensors():
     np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.05)
     for n, p in ((0, 0.5), (7, 0.0), (7, 1.0)):
         assert generator().binomial(n, p, 2).tolist() == [int(n * p)] * 2
-    raises(ValueError, lambda: generator().poisson(-1.0))
-    raises(ValueError, lambda: generator().binomial(3, 1.5))
-    raises(TypeError, lambda: generator().binomial(gc.asarray([3]), 0.5))
-    raises(ValueError, lambda: generator().multivariate_normal([0.0], [1.0]))
+    raises(ValueError, "mean", generator().poisson, -1.0)
+    raises(ValueError, "probability", generator().binomial, 3, 1.5)
+    raises(TypeError, "numbers", generator().binomial, gc.asarray([3]), 0.5)
+    raises(ValueError, "do not fit", generator().multivariate_normal, [0.0], [1.0])

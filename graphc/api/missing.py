@@ -11,6 +11,7 @@ from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 
+
 def _replaced(x, value: float, name: str):
     x = as_tensor(x, None, name)
     return where(isnan(x), value, x) if x.dtype.kind in "fc" else x

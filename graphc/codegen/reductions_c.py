@@ -13,7 +13,7 @@ from graphc.codegen.spell import register_bytes
 from graphc.codegen.stretches_c import stretches
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations
+from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below
 from graphc.ir.ops import ABS, M2, MAX, SUM
 from graphc.ir.target import LINE
 from graphc.ir.trees import CHUNKS, LANES
@@ -21,6 +21,7 @@ from graphc.ir.trees import CHUNKS, LANES
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
+LONG = 100          # operations of a turn over columns, beyond which several turns are not written out
 
 
 def dealt(kernel: Kernel) -> int:
@@ -103,6 +104,7 @@ def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], 
     out["whole"] = [{"start": start, "stop": stop, "body": model.statements(body, steps)}]
     out["near"] = [x.model(model.spell) for x in names]
     out["pieces"] = out["pieces"] or out["whole"]
+    out["long"] = not out["test"] and sum(1 for _ in below([x.value for x in body])) > LONG
 
 
 def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
