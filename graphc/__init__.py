@@ -70,14 +70,16 @@ _LAZY = {
         "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
     **dict.fromkeys(
-        "convolve corrcoef correlate digitize geomspace gradient interp logspace nan_to_num polyval sinc trapezoid"
+        "blackman convolve corrcoef correlate digitize geomspace gradient hamming hanning interp logspace nan_to_num"
+        " polyval sinc trapezoid"
         .split(), "graphc.api.samples"),
     **dict.fromkeys(
-        "nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar".split(),
+        "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile"
+        " nanstd nansum nanvar".split(),
         "graphc.api.missing"),
     **dict.fromkeys(
-        "append column_stack dstack fliplr flipud ravel_multi_index rot90 select tril_indices triu_indices"
-        " unravel_index".split(), "graphc.api.arranging"),
+        "append block column_stack diagflat dstack fliplr flipud hsplit ravel_multi_index rot90 select tril_indices"
+        " triu_indices unravel_index vsplit".split(), "graphc.api.arranging"),
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("cumulative_max cumulative_min".split(), "graphc.api.running"),

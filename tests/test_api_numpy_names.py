@@ -34,6 +34,16 @@ CALLS = {
     "trapezoid": lambda np, x: np.trapezoid(x), "trapezoid along 0": lambda np, x: np.trapezoid(x, None, 0.5, 0),
     "trapezoid over x": lambda np, x: np.trapezoid(x, np.cumsum(np.ones(6))),
     "trapezoid of one": lambda np, x: np.trapezoid(x[:, :1]), "trapezoid of none": lambda np, x: np.trapezoid(x[:, :0]),
+    **{f"{name} {n}": lambda np, x, name=name, n=n: getattr(np, name)(n)
+       for name in ("hanning", "hamming", "blackman") for n in (0, 1, 2, 9)},
+    **{f"{name} {axis}": lambda np, x, name=name, axis=axis: getattr(np, name)(x[:, :3], axis=axis)
+       for name in ("nanargmax", "nanargmin", "nancumsum", "nancumprod") for axis in (None, 0, 1)},
+    "block": lambda np, x: np.block([[x, x[:, :2]], [x[:1], np.ones((1, 2))]]),
+    "block of vectors": lambda np, x: np.block([x[0], x[1, :2]]),
+    "block of ranks": lambda np, x: np.block([[x[0]], [x[1:3]]]),
+    "diagflat": lambda np, x: np.diagflat(x[:2, :2], -1),
+    "hsplit": lambda np, x: np.hsplit(x, 3)[1], "hsplit of a vector": lambda np, x: np.hsplit(x[0], [2, 5])[1],
+    "vsplit": lambda np, x: np.vsplit(x, [1, 3])[2],
     "polyval": lambda np, x: np.polyval(np.asarray([1.0, -2.0, 0.5]), x), "sinc": lambda np, x: np.sinc(x),
     **{f"{name} where {axis}": lambda np, x, name=name, axis=axis: getattr(np, name)(x, axis=axis, where=x > 0.1)
        for name in ("sum", "prod", "mean", "any", "all", "var", "std") for axis in (None, 0, (0, 1))},
@@ -62,6 +72,8 @@ def test_refusals():
         gc.max(gc.zeros(3), where=gc.zeros(3) > 0)
     with pytest.raises(TypeError, match="a mask of bool"):
         gc.sum(gc.zeros(3), where=gc.zeros(3))
+    with pytest.raises(ValueError, match="lists of depths"):
+        gc.block([gc.zeros(2), [gc.zeros(2)]])
     with pytest.raises(ValueError, match="axis must be given"):
         gc.cumulative_max(gc.zeros((2, 2)))
     with pytest.raises(IndexError):

@@ -9,7 +9,10 @@ import numpy as np
 from graphc.api.axes import an_int
 from graphc.api.elementwise import floor_divide, remainder, where
 from graphc.api.indexing import checked
-from graphc.api.manipulation import atleast_2d, concat, expand_dims, flip, matrix_transpose, ravel, swapaxes
+from graphc.api.linalg import diag
+from graphc.api.manipulation import (
+    atleast_2d, concat, expand_dims, flip, matrix_transpose, ravel, reshape, split, swapaxes,
+)
 from graphc.api.record import as_tensor, from_numpy
 from graphc.errors import ShapeError
 
@@ -118,3 +121,60 @@ def ravel_multi_index(indices: Sequence, shape: Sequence[int], /):
         part = checked(index, n, "ravel_multi_index")
         found = part if found is None else found * n + part
     return found
+
+
+def block(arrays, /):
+    """Arrays put together from nested lists of blocks: the innermost lists along the last axis, those around them along
+    the axes before it. Blocks of fewer axes get axes of size 1 in front. Raises ShapeError where the depths differ.
+
+    >>> import graphc as gc
+    >>> gc.block([[gc.ones((1, 1)), gc.zeros((1, 2))], [gc.zeros((2, 1)), gc.ones((2, 2))]]).shape
+    (3, 3)
+    """
+    depths = {depth for depth, _ in _blocks(arrays, 0)}
+    if len(depths) != 1:
+        raise ShapeError(f"lists of depths {sorted(depths)}", op="block", fix="nest all blocks equally deep")
+    depth = depths.pop()
+    rank = max(depth, *(x.ndim for _, x in _blocks(arrays, 0)))
+    return _joined(arrays, rank - depth, rank)
+
+
+def _blocks(arrays, depth: int):
+    if not isinstance(arrays, list):
+        return [(depth, as_tensor(arrays, None, "block"))]
+    if not arrays:
+        raise ShapeError("a list of blocks is empty", op="block")
+    return [found for part in arrays for found in _blocks(part, depth + 1)]
+
+
+def _joined(arrays, axis: int, rank: int):
+    if not isinstance(arrays, list):
+        x = as_tensor(arrays, None, "block")
+        return reshape(x, (1,) * (rank - x.ndim) + x.shape)
+    return concat([_joined(part, axis + 1, rank) for part in arrays], axis=axis)
+
+
+def diagflat(x, /, k: int = 0):
+    """A matrix with all elements of x on diagonal k.
+
+    >>> import graphc as gc
+    >>> gc.diagflat(gc.asarray([[1, 2]])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    return diag(ravel(as_tensor(x, None, "diagflat")), k)
+
+
+def hsplit(x, sections, /):
+    """The parts of x along axis 1 (of a vector, 0): as many equal ones, or cut before these positions."""
+    x = as_tensor(x, None, "hsplit")
+    return split(x, sections, axis=min(1, x.ndim - 1))
+
+
+def vsplit(x, sections, /):
+    """The parts of x along axis 0: as many equal ones, or cut before these positions.
+
+    >>> import graphc as gc
+    >>> [part.shape for part in gc.vsplit(gc.zeros((4, 2)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return split(x, sections, axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 from graphc.api.elementwise import abs, clip, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
 from graphc.api.record import as_tensor, cast, reduce
-from graphc.api.reductions import _floating, _quantiles, all, prod, root, sum
+from graphc.api.reductions import _floating, _quantiles, all, argmax, argmin, cumprod, cumsum, prod, root, sum
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -57,6 +57,31 @@ def nanmax(x, /, axis=None, *, keepdims: bool = False):
 def nanmin(x, /, axis=None, *, keepdims: bool = False):
     """The smallest element that is not NaN; NaN where all are. Raises ShapeError for no elements."""
     return _nan_extremum(ops.MIN, float("inf"), x, axis, keepdims, "nanmin")
+
+
+def nanargmax(x, /, axis: int | None = None, *, keepdims: bool = False):
+    """The index of the largest element that is not NaN, as argmax; 0 where all are.
+
+    >>> import graphc as gc
+    >>> gc.nanargmax(gc.asarray([1.0, float("nan"), 3.0])).item()
+    2
+    """
+    return argmax(_replaced(x, float("-inf"), "nanargmax"), axis, keepdims=keepdims)
+
+
+def nanargmin(x, /, axis: int | None = None, *, keepdims: bool = False):
+    """The index of the smallest element that is not NaN, as argmin; 0 where all are."""
+    return argmin(_replaced(x, float("inf"), "nanargmin"), axis, keepdims=keepdims)
+
+
+def nancumsum(x, /, axis: int | None = None):
+    """Cumulative sums, NaN counting as 0."""
+    return cumsum(_replaced(x, 0.0, "nancumsum"), axis)
+
+
+def nancumprod(x, /, axis: int | None = None):
+    """Cumulative products, NaN counting as 1."""
+    return cumprod(_replaced(x, 1.0, "nancumprod"), axis)
 
 
 def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):

@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 
-from graphc.api.creation import arange, linspace
+from graphc.api.axes import an_int
+from graphc.api.creation import arange, full, linspace, ones
 from graphc.api.diagonals import diagonal
 from graphc.api.elementwise import (
-    abs, clip, conj, equal, floor, imag, isnan, make_complex, pow, real, sign, sin, sqrt, where,
+    abs, clip, conj, cos, equal, floor, imag, isnan, make_complex, pow, real, sign, sin, sqrt, where,
 )
 from graphc.api.indexing import take
 from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, slice_axis
@@ -270,3 +271,35 @@ def sinc(x, /):
     x = _floating(x, "sinc")
     angle = where(x == 0, 1.0, x * math.pi)
     return where(x == 0, 1.0, sin(angle) / angle)
+
+
+def _cosines(count, name: str, *weights: float):
+    """weights[0] + weights[1] cos(t) + weights[2] cos(2 t) + ... over one period, both ends included."""
+    count = an_int(count, name, "the number of samples")
+    if count < 2:
+        return ones(max(count, 0), dtype=dt.float64)
+    turn = 2 * math.pi / (count - 1) * arange(count, dtype=dt.float64)
+    found = full(count, weights[0], dtype=dt.float64)
+    for k, weight in enumerate(weights[1:], 1):
+        found = found + weight * cos(k * turn)
+    return found
+
+
+def hanning(count: int, /):
+    """A window of that many samples, float64: 0.5 - 0.5 cos(t).
+
+    >>> import graphc as gc
+    >>> gc.hanning(5).round(12).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    return _cosines(count, "hanning", 0.5, -0.5)
+
+
+def hamming(count: int, /):
+    """A window of that many samples, float64: 0.54 - 0.46 cos(t)."""
+    return _cosines(count, "hamming", 0.54, -0.46)
+
+
+def blackman(count: int, /):
+    """A window of that many samples, float64: 0.42 - 0.5 cos(t) + 0.08 cos(2 t)."""
+    return _cosines(count, "blackman", 0.42, -0.5, 0.08)
