@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FEW_ROWS, Target, rounded_up, unit_type
+from graphc.ir.target import FEW_ROWS, Target, l2_bytes, rounded_up, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
@@ -31,7 +31,8 @@ MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for
-PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element
+PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
+NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
@@ -209,7 +210,8 @@ class Contraction:
         elif m <= FEW_ROWS:
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams)
         else:
-            name, rows, columns = "gemm", *_block(m, n, stacks, *most)
+            near = k * (m + n) * self.node.dtype.accumulator.itemsize <= l2_bytes()
+            name, rows, columns = "gemm", *_block(m, n, stacks, near, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
@@ -263,18 +265,19 @@ def _contiguous(value: Node, axis: Axis) -> int:
                for expr in below([value]))
 
 
-def _block(m: int, n: int, stacks: int, most_rows: int, most_columns: int) -> tuple[int, int]:
+def _block(m: int, n: int, stacks: int, near: bool, most_rows: int, most_columns: int) -> tuple[int, int]:
     """How many rows and columns an iteration takes: those with which the threads are done first."""
     threads = settings.num_threads
     down, across = -(-m // most_rows), -(-n // most_columns)
     most = max(4 * threads, down * across)
+    pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
     grids = ((i, j) for j in range(across, max(across, min(most // down, n // LEAST_COLUMNS)) + 1)
              for i in range(down, max(down, min(most // j, m // LEAST_ROWS)) + 1))
 
     def time(block: tuple[int, int]) -> int:
         rows, columns = block
         blocks = -(-m // rows) * -(-n // columns) * stacks
-        return -(-blocks // threads) * (rows * columns + PACKING_A * rows + PACKING_B * columns)
+        return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns)
 
     def cut(i: int, j: int) -> tuple[int, int]:
         rows = -(-m // i)
