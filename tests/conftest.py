@@ -52,6 +52,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     _made_cache.clear()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests record as "machine code" of the kernels that they compiled."""
+    told = [text for report in terminalreporter.stats.get("passed", ()) for what, text in report.user_properties
+            if what == "machine code"]
+    if told:
+        terminalreporter.section("CUDA kernels of the goldens, by NVRTC")
+        terminalreporter.write_line("\n".join(sorted(told)))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what the backend cannot do: tests/lacking.toml has it all."""
     table = tomllib.loads((Path(__file__).parent / "lacking.toml").read_text())

@@ -76,10 +76,11 @@ def trained(threads: int, jitted: bool) -> tuple[list[str], bytes]:
         return [loss.hex() for loss in history.steps], b"".join(p.numpy().tobytes() for p in model.parameters())
 
 
-def test_a_seeded_training_run_has_the_same_bits_whatever_the_threads():
+def test_a_seeded_training_run_has_the_same_bits_whatever_the_threads(backend):
     first, weights = trained(1, jitted=True)
     assert len(first) == 12 and float.fromhex(first[-1]) < float.fromhex(first[0])
-    for threads, jitted in ((2, True), (1, True), (2, True), (2, False)):
+    more = ((1, True), (2, True)) if backend == "cpu" else ()       # others have no threads of ours
+    for threads, jitted in ((2, True), *more, (2, False)):
         losses, after = trained(threads, jitted)
         assert losses == first, (threads, jitted)
         assert after == weights, (threads, jitted)

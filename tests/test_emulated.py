@@ -26,7 +26,7 @@ from graphc.tolerances import equal_bits
 SEEDS = (0, 3, 9, 11)     # 9: a team without a row of its own must not report an index
 
 SANITIZED = ("concat_and_pad", "cross_entropy", "matmul_bias_relu")
-LONG = tuple(name for name in test_goldens.PROGRAMS if name not in SANITIZED)
+LONG = tuple(name for name in test_goldens.ALL if name not in SANITIZED)
 
 try:
     emulator.find_compiler()
@@ -42,7 +42,7 @@ def device(request) -> Iterator[str]:
     gc.set_backend(before)
 
 
-@pytest.mark.parametrize("name", test_goldens.PROGRAMS)
+@pytest.mark.parametrize("name", test_goldens.ALL)
 def test_golden_programs(device, monkeypatch, name):
     monkeypatch.setattr(test_goldens, "leaf", emulated_programs.random_leaf())
     emulated_programs.run(name)

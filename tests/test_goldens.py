@@ -19,6 +19,10 @@ def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:
     return gc.asarray(np.ones(shape, getattr(gc, dtype).numpy))
 
 
+def numbers(count: int) -> gc.Tensor:
+    return gc.asarray(np.arange(count))
+
+
 def black_scholes():
     price, strike, years = leaf(5000), leaf(5000), leaf(5000)
     rate, volatility = 0.03, 0.3
@@ -60,7 +64,7 @@ def distances():
 
 def scattered():
     x = leaf(50, 3)
-    gc.add.at(x, gc.asarray(np.arange(40)), leaf(40, 3))
+    gc.add.at(x, numbers(40), leaf(40, 3))
     return x
 
 
@@ -74,7 +78,7 @@ PROGRAMS: dict[str, Callable] = {
     "variance_columns": lambda: gc.var(leaf(500, 200), axis=0),
     "norm_of_many": lambda: gc.sqrt(gc.sum(leaf(1_000_000) ** 2)),
     "argmax": lambda: gc.argmax(leaf(64, 300), axis=1),
-    "cross_entropy": lambda: gc.cross_entropy(leaf(64, 300), gc.asarray(np.arange(64))),
+    "cross_entropy": lambda: gc.cross_entropy(leaf(64, 300), numbers(64)),
     "black_scholes": black_scholes,
     "laplacian": laplacian,
     "distances": distances,
@@ -87,7 +91,7 @@ PROGRAMS: dict[str, Callable] = {
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),
                                                          is_causal=True),
     "running_sum": lambda: gc.cumulative_sum(leaf(40, 50), axis=0),
-    "gather": lambda: gc.take(leaf(100, 20), gc.asarray(np.arange(30)), axis=0) * 2,
+    "gather": lambda: gc.take(leaf(100, 20), numbers(30), axis=0) * 2,
     "scatter": scattered,
     "concat_and_pad": lambda: gc.pad(gc.concat([leaf(10, 20), gc.exp(leaf(5, 20))], axis=0), ((1, 1), (0, 0))),
     "transpose_and_flip": lambda: gc.flip(leaf(40, 50).T, axis=1) + 1,
@@ -129,7 +133,7 @@ def attention_gradient():
     return pull(g)
 
 
-MARKED = {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient}
+ALL = PROGRAMS | {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient}
 
 
 @pytest.mark.parametrize("name", ["matmul_bfloat16_gelu", "matmul_fast_math"])
@@ -145,7 +149,7 @@ def test_the_gradient_of_attention(dialect, suffix, golden):
 
 
 def text_of(name: str, dialect: str, between: str = "\n") -> str:
-    results = (PROGRAMS | MARKED)[name]()
+    results = ALL[name]()
     roots = [t.node for t in (results if isinstance(results, tuple) else (results,))]
     program = build(canonical.canonicalize(roots), dialect).program
     return between.join(kernel.text for kernel in program.kernels)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+import emulated_programs
 import numpy as np
 import pytest
 import simulator
+import test_goldens
 
 import graphc as gc
 from graphc import driver
@@ -76,7 +78,6 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "random numbers": lambda: gc.random.Generator(5).normal(size=(33,)),
     "sorted rows": lambda: gc.take_along_axis(leaf(4, 9), gc.argsort(leaf(4, 9), axis=1), axis=1) + 1,
     "rows that might be written over": bias_of_logits,
-    "attention": lambda: gc.scaled_dot_product_attention(leaf(1, 3, 4), leaf(1, 5, 4), leaf(1, 5, 4), is_causal=True),
     "convolution": lambda: gc.conv2d(leaf(1, 1, 4, 4), leaf(8, 1, 2, 2)),
 }
 
@@ -90,6 +91,14 @@ def test_kernels_run_clean(name):
         gc.set_backend("opencl")
     rtol = 1e-3 if expected.dtype == np.float16 else 1e-5
     np.testing.assert_allclose(PROGRAMS[name]().numpy(), expected, rtol, 1e-6)
+
+
+@pytest.mark.parametrize("name", test_goldens.ALL)
+def test_golden_programs_run_clean(monkeypatch, name):
+    short = emulated_programs.short
+    monkeypatch.setattr(test_goldens, "leaf", emulated_programs.random_leaf(short))
+    monkeypatch.setattr(test_goldens, "numbers", lambda count: gc.asarray(np.arange(*short((count,)))))
+    emulated_programs.run(name)
 
 
 def test_neighbours_that_move_together_run_clean(monkeypatch):
