@@ -20,6 +20,7 @@ hypothesis.settings.register_profile("ci", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", deadline=None, print_blob=True, max_examples=2_000)
 hypothesis.settings.load_profile("ci")
 
+ROOT = str(Path(__file__).resolve().parent.parent)
 GOLDENS = Path(__file__).parent / "goldens"
 _made_cache: list[str] = []
 
@@ -36,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background; programs under test want Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["GRAPHC_BACKEND"] = config.getoption("--backend")
+    # Wherever they start, they import what is tested, and not what another PYTHONPATH or an installation names.
+    path = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry not in ("", ROOT)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, *path])
     if "GRAPHC_CACHE_DIR" not in os.environ:  # never the user's own cache
         os.environ["GRAPHC_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphc-tests-")
         _made_cache.append(os.environ["GRAPHC_CACHE_DIR"])

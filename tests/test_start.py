@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import pytest
 import graphc as gc
 from graphc.runtime import backend, cpu
 
-ROOT = Path(__file__).parent.parent
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 SOFTMAX = """
 import sys, numpy as np, graphc as gc
@@ -32,7 +30,6 @@ LISTED = f"print(*sorted(set({[*ONLY_COLD, *NEVER]}) & set(sys.modules)))"
 def run(tmp_path, monkeypatch, compiled):
     """Run Python text in a process of its own on a cache of its own; its output as words."""
     monkeypatch.setenv("GRAPHC_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
     def now(text: str, **environment: str) -> list[str]:
         done = subprocess.run([sys.executable, "-c", text], env=os.environ | environment, capture_output=True,
@@ -50,6 +47,13 @@ def logging_compiler(tmp_path):
     path.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexec {CC} "$@"\n')
     path.chmod(0o755)
     return str(path), log
+
+
+def test_processes_of_tests_import_what_is_tested(tmp_path):
+    """A program was not found on disk: one process was of another checkout, which a PYTHONPATH named."""
+    done = subprocess.run([sys.executable, "-c", "import graphc; print(graphc.__file__)"], cwd=tmp_path,
+                          capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == gc.__file__
 
 
 def test_a_warm_process_imports_no_passes_and_no_templates(run):
