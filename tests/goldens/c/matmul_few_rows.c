@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++)
             c[r][v] = before ? ((const gc_vector *)(before + MIN(r, down - 1) * stride))[v] : (gc_vector){0};
-    for (; count >= GC_STEPS; count -= GC_STEPS) {
+    for (; (lines || vectors == 2) && count >= GC_STEPS; count -= GC_STEPS) {
         if (lines) gc_ask(&next, lines);
 #pragma GCC unroll 4
         for (int k = 0; k < GC_STEPS; k++, x += rows, b += b_stride, panel += GC_STRIP)
@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     }
 }
 
-/* the same for as many rows as there are forms for */
+/* the same for as many rows as there are forms for: each takes the compiler a twentieth of a second */
 static inline __attribute__((always_inline)) void gc_group(int64_t rows, const int vectors, const int from,
     const int lines, const float *restrict x, const float *restrict b, int64_t b_stride, int64_t count,
     float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
@@ -133,10 +133,10 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
     if (rows == GC_DOWN)
         gc_strip(GC_DOWN, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
                  ahead);
-    else if (rows == 4)
+    else if (rows == 4 && (GC_DOWN < 8 || from != 1))
         gc_strip(4, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
                  ahead);
-    else if (rows == 2)
+    else if (!lines && rows == 2)
         gc_strip(2, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
                  ahead);
     else if (!lines)
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
 static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
 {
     if (GC_DOWN == 8 ? left > 4 : left > 8 || left == 5 || left == 6) return GC_DOWN;
-    return left > 2 ? 4 : MIN(rows, 2);
+    return rows > 2 ? 4 : rows;
 }
 
 /* Adds to `parts`, or with the last rows of a chunk (`done`), to `sums` if there is `more` than this chunk. `rest`: how
@@ -193,7 +193,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             for (int64_t some; n < right; n += some) {
                 const float *y = b + k * b_stride + n;
                 int64_t y_stride = b_stride;
-                some = right - n >= across ? across : right - n >= GC_PAIR ? GC_PAIR : MIN(right - n, GC_LANES);
+                some = right - n >= across && rows > 2 ? across : MIN(right - n, GC_LANES);
                 if (some < GC_LANES) {      /* the last columns of all */
                     for (int64_t l = 0; l < deep; l++)
                         for (int64_t i = 0; i < GC_LANES; i++)
@@ -214,9 +214,6 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     else if (rows > 2 && some == GC_STRIP)
                         gc_group(step, GC_ACROSS, 2, GC_LINES, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
-                    else if (some == GC_PAIR)
-                        gc_group(step, 2, 0, 0, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
                     else if (1)
                         gc_group(step, 1, 0, 0, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
@@ -227,7 +224,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_f5317de7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_8e3c104c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
