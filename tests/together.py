@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from graphc import driver, familiar
 from graphc.ir import node
+from graphc.ir.ops import CONST
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime import cache, compiler
 from graphc.runtime.buffers import Buffer
@@ -47,9 +48,7 @@ class Together(CpuBackend):
         leaves in them are no values."""
         find, backend, programs = compiler.find_compiler, driver.backend_of("cpu"), driver._programs
         familiar.forget()
-        nodes = node._table.copy()
-        if rehearsing:
-            node._table.clear()
+        hidden = _take_nodes() if rehearsing else {}
         compiler.find_compiler = lambda: _at_level(find(), self.level)
         driver._backends["cpu"], driver._programs, self.rehearsing = self, self._programs, rehearsing
         try:
@@ -57,8 +56,8 @@ class Together(CpuBackend):
         finally:
             familiar.forget()
             if rehearsing:
-                node._table.clear()
-                node._table.update((key, entry) for key, entry in nodes.items() if entry() is not None)
+                _take_nodes()
+                node._table.update((key, entry) for key, entry in hidden.items() if entry() is not None)
             compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
 
     def compile_wanted(self) -> None:
@@ -78,6 +77,14 @@ class Together(CpuBackend):
             source.unlink()
             library = ctypes.CDLL(str(target))
             self._handles |= {k: ctypes.cast(library[k.entry], ctypes.c_void_p).value for k in kernels}
+
+
+def _take_nodes() -> dict:
+    """What expressions stand for is forgotten, and returned. Constants stay: they are no memory."""
+    taken = {key: entry for key, entry in list(node._table.items()) if key[0] is not CONST}
+    for key in taken:
+        node._table.pop(key, None)
+    return taken
 
 
 def _at_level(cc: compiler.Compiler, level: str) -> compiler.Compiler:
