@@ -1,7 +1,4 @@
-"""An array of many parts is written a part at a time.
-
-A loop over a concatenation is cut where a part ends (passes/ranges.py), a few times. Beyond that it would ask for each
-element which part it is of, and its text would name all of them.
+"""An array of more parts than a kernel may read is written a part at a time.
 
     concat(a, b, c, ...)  ->  update(update(update(zeros, a), b), c), ...
 
@@ -9,25 +6,18 @@ Each part is a kernel, parts of one shape are one text, and what updates memory 
 """
 from __future__ import annotations
 
-from graphc.ir.conditions import MAX_CUTS
 from graphc.ir.node import Node, const, make, replaced, topological
-from graphc.ir.ops import BUFFER, CONCAT, EXPAND, UPDATE
+from graphc.ir.ops import BUFFER, CONCAT, EXPAND, SLICE, UPDATE
 from graphc.ir.target import Target
-from graphc.passes.evaluate import UNROLLED
-from graphc.passes.stored import stored_and_anchors
 
 
 def write_parts(roots: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
     order = topological(roots, is_leaf=lambda n: n.op is BUFFER)
-    many = [n for n in order if n.op is CONCAT and len(n.srcs) > MAX_CUTS + 1]
-    if not many:
+    many = {n for n in order if n.op is CONCAT and len(n.srcs) >= target.buffers}
+    if not many or target.group:        # work items ask for one element each; a launch takes longer than that
         return roots
-    users: dict[Node, list[Node]] = {}
-    for node in order:
-        for src in node.srcs:
-            users.setdefault(src, []).append(node)
-    stored, _ = stored_and_anchors(order, roots, users, target.buffers)
-    apart = {n for n in many if len(n.srcs) > UNROLLED or (n in stored and not target.group)}
+    whole = {*roots, *(src for node in order if node.op is not SLICE for src in node.srcs)}
+    apart = many & whole                # of what is read in slices, only some parts may be needed
 
     def rule(node: Node, new: dict[Node, Node]) -> Node | None:
         return _written(node, [new[s] for s in node.srcs]) if node in apart else None

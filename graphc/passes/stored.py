@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from graphc.ir.node import Node
 from graphc.ir.ops import (
     BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
-    SLICE, SOURCE, WINDOW,
+    SOURCE, WINDOW,
 )
 from graphc.passes.evaluate import (
     PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_short,
@@ -45,7 +45,6 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
     """What is stored, the anchors, and whether that follows from a cost, which a lower one might not ask for."""
     stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
     anchors: set[Node] = set()
-    walked: set[Node] = set()       # what loops go over, whose bounds are not known where its elements are read
     costly = False
     counts, copies, repetitions = Evaluations(), Copies(), Repetitions()
     for node in reversed(order):
@@ -64,15 +63,13 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
             (stored if written_out else anchors).add(node)
         elif node not in stored:
             readers = users.get(node, ())
-            if _must_store(node, readers) or _interleaves(node, readers) or node in walked and _asks_often(node):
+            if _must_store(node, readers) or _interleaves(node, readers) or _asks_often(node, readers, anchors):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node], places):
                 stored.add(node)
                 costly = True
         if node in anchors or node in stored:
             evaluations, places = size, 1
-        if node in anchors or ((node in stored or node in walked and node.op is not SLICE) and not is_short(node)):
-            walked.update(node.srcs)
         repetitions.read_by(node, node in anchors or node in stored)
         counts.read_by(node, evaluations)
         copies.read_by(node, min(places, 1e9))
@@ -86,10 +83,12 @@ def _of_windows(node: Node) -> bool:
     return node.op is WINDOW
 
 
-def _asks_often(node: Node) -> bool:
-    """Whether a loop over a stack of many parts would ask too much at each element, namely which part it is of: the
-    velocities of a lattice, each moved its own way."""
-    return node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST
+def _asks_often(node: Node, users: Sequence[Node], anchors: set[Node]) -> bool:
+    """Whether a loop over a stack of many parts, which is read elsewhere too, would ask at each element which part it
+    is of: the velocities of a lattice, each moved its own way, that are added up and then compared with the sum."""
+    return (node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST and len(users) > 1
+            and any(user in anchors and user.op.kind == REDUCE and user.attrs == (node.attrs[0], "outer")
+                    for user in users))
 
 
 def _interleaves(node: Node, users: Sequence[Node]) -> bool:
