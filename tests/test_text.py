@@ -30,6 +30,13 @@ def test_graphs_of_random_programs_read_back():
         assert graph_text(parse_graph(recorded)) == recorded
 
 
+def test_indices_that_data_gave_read_back():
+    path, table = gc.realize(gc.asarray(np.array([2, 2]))), gc.asarray(np.ones((3, 4)))
+    text = graph_text([(table[path[0]] + table[path[1]]).node])
+    assert text.count("const int64") == 2
+    assert graph_text(parse_graph(text)) == text
+
+
 def test_several_results_read_back():
     values, order = gc.topk(gc.asarray(np.ones((3, 4))), 2) if hasattr(gc, "topk") else gc.sort(gc.asarray(np.ones(3)))
     text = graph_text([values.node, order.node])

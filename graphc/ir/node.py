@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from math import prod
 
 import numpy as np
@@ -165,10 +166,15 @@ def const(value, dtype: DType) -> Node:
     return node
 
 
+_givers: weakref.WeakKeyDictionary[Node, int] = weakref.WeakKeyDictionary()
+_numbers = count(1)
+
+
 def argument(value, dtype: DType, given: Node | None = None) -> Node:
     """A scalar that is an argument of programs whatever its value, because data gave it: a value of 0, or two that are
     equal, would make another program of the same operations. `given`: the node that it was read from."""
-    return make(CONST, dtype, (), (), (np.asarray(value).astype(dtype.numpy).tobytes(), False, given))
+    number = 0 if given is None else _givers.setdefault(given, next(_numbers))
+    return make(CONST, dtype, (), (), (np.asarray(value).astype(dtype.numpy).tobytes(), False, number))
 
 
 # Values that simplification or codegen looks at are part of a program's structure; all others are its scalar arguments.

@@ -117,7 +117,7 @@ def _wrapping(sign: str) -> dict:
 
 # ---- sources
 BUFFER = _row("buffer", 0, SOURCE)                       # memory that exists
-CONST = _row("const", 0, SOURCE)                         # attrs: (bytes of the value, whether it is structure)
+CONST = _row("const", 0, SOURCE)                         # attrs: (bytes, whether it is structure[, who gave it])
 PARAM = _row("param", 0, SOURCE)                         # attrs: (number,): a scalar argument of the program
 IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, ...
             numpy=lambda attrs, dtype, shape: np.arange(shape[0]).astype(dtype.numpy))
