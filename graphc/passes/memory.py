@@ -5,7 +5,6 @@ are packed by their lifetimes: into outputs that are not written yet, else into 
 """
 from __future__ import annotations
 
-from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -102,8 +101,11 @@ def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], group: int
         shared.append(step)
 
     def owner(node: Node) -> Node:
+        chain = []
         while node in parent:
+            chain.append(node)
             node = parent[node]
+        parent.update(dict.fromkeys(chain, node))      # or a long chain of updates is walked again by each of them
         return node
     return shared, owner
 
@@ -174,20 +176,37 @@ class _Region(Struct, eq=False):
     slot: int | None = None
     nbytes: int | None = None
     until: int | None = None        # the step in which something else begins there
-    placed: list[tuple[int, int, Sequence[int]]] = field(default_factory=list)      # offset, end, life; by offset
+    # By k, then by i: offset, end and life of what lives in the steps from i << k to below (i + 1) << k, but not within
+    # one half of these. So what lives beside something short is found without a look at all the rest.
+    placed: list[dict[int, list[tuple[int, int, Sequence[int]]]]] = field(default_factory=list)
+    end: int = 0
 
     def find(self, size: int, life: Sequence[int]) -> int | None:
         """The lowest gap that is free during a life."""
         if self.until is not None and life[1] >= self.until:
             return None
         at = 0
-        for offset, end, other in self.placed:
-            if other[1] < life[0] or other[0] > life[1]:
-                continue
+        for offset, end, _ in self._beside(*life):
             if at + size <= offset:
                 break
             at = max(at, end)
         return at if self.nbytes is None or at + size <= self.nbytes else None
+
+    def _beside(self, first: int, last: int) -> list[tuple[int, int, Sequence[int]]]:
+        """What lives during some of these steps, by offset."""
+        found = []
+        for k, spans in enumerate(self.placed):
+            here = range(first >> k, (last >> k) + 1)
+            for i in here if len(here) < len(spans) else spans:
+                found += [p for p in spans.get(i, ()) if p[2][0] <= last and p[2][1] >= first]
+        found.sort()
+        return found
+
+    def place(self, at: int, end: int, life: Sequence[int]) -> None:
+        k = (life[0] ^ life[1]).bit_length()
+        self.placed += [{} for _ in range(k + 1 - len(self.placed))]
+        self.placed[k].setdefault(life[0] >> k, []).append((at, end, life))
+        self.end = max(self.end, end)
 
 
 def _pack(temps: list[Node], lives: dict[Node, list[int]], hosts: list[_Region]
@@ -202,7 +221,7 @@ def _pack(temps: list[Node], lives: dict[Node, list[int]], hosts: list[_Region]
         for region in (*hosts, arena):
             at = region.find(node.nbytes, lives[node])
             if at is not None:
-                insort(region.placed, (at, at + room, lives[node]), key=lambda p: p[0])
+                region.place(at, at + room, lives[node])
                 places[node] = region.slot, at
                 break
-    return places, max((end for _, end, _ in arena.placed), default=0)
+    return places, arena.end
