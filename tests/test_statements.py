@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import nullcontext, suppress
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from statements import GRAPHC, NUMPY, Shown, of_seed, run
 from together import Together
 
+import graphc
 from graphc import driver
+from graphc.runtime import compiler
 
 CHUNK = 25      # sequences whose kernels are compiled together
 
@@ -32,6 +35,26 @@ def problem_of(lines: list[str]) -> str | None:
 def _rehearse(lines: list[str]) -> None:
     for tensor in run(lines, {**GRAPHC, "keep": np.asarray}).values():
         tensor.numpy()
+
+
+def test_a_rehearsal_leaves_the_compiler_as_it_was(backend):
+    """Also where nodes are collected while they are put away."""
+    if backend != "cpu":
+        pytest.skip("others are not rehearsed")
+    usual, threshold = compiler.find_compiler, gc.get_threshold()
+    for later in range(5, 100, 5):
+        try:
+            with Together("-O0").chosen(rehearsing=True):
+                gc.disable()
+                nodes: list = [graphc.asarray(np.arange(7.0)) * k for k in range(30)]
+                nodes.append(nodes)
+                del nodes
+                gc.set_threshold(gc.get_count()[0] + later)     # objects until the collector looks for such circles
+                gc.enable()
+        finally:
+            gc.set_threshold(*threshold)
+            gc.enable()
+        assert compiler.find_compiler is usual
 
 
 def test_statements_do_what_they_do_to_arrays(first_seed: int):

@@ -54,11 +54,11 @@ class Together(CpuBackend):
         try:
             yield
         finally:
+            compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
             familiar.forget()
             if rehearsing:
                 _take_nodes()
                 node._table.update((key, entry) for key, entry in hidden.items() if entry() is not None)
-            compiler.find_compiler, driver._backends["cpu"], driver._programs = find, backend, programs
 
     def compile_wanted(self) -> None:
         """Compile what was noted, and is not there yet, in as few texts as go together."""
@@ -81,10 +81,9 @@ class Together(CpuBackend):
 
 def _take_nodes() -> dict:
     """What expressions stand for is forgotten, and returned. Constants stay: they are no memory."""
-    taken = {key: entry for key, entry in list(node._table.items()) if key[0] is not CONST}
-    for key in taken:
-        node._table.pop(key, None)
-    return taken
+    keys = [key for key in list(node._table) if key[0] is not CONST]    # items() makes tuples, and so may collect nodes
+    taken = {key: node._table.pop(key, None) for key in keys}
+    return {key: entry for key, entry in taken.items() if entry is not None}
 
 
 def _at_level(cc: compiler.Compiler, level: str) -> compiler.Compiler:
