@@ -196,10 +196,48 @@ def nll(x, y, weight=None, ignore_index=-100, reduction="mean"):
 
 
 def cross_entropy(x, y, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    soft = y.dtype.kind == "f"
+    if soft and ignore_index != -100:
+        raise NoCounterpart("probabilities with a label to be ignored")
+    found = gc.cross_entropy(x, y, min(1, x.ndim - 1), weight=weight, ignore_index=None if soft else ignore_index,
+                             label_smoothing=label_smoothing, reduction="sum" if soft else reduction)
+    if not soft or reduction == "sum":
+        return found
+    if reduction == "none":
+        raise NoCounterpart("losses of probabilities")
+    return found / (x.size / x.shape[min(1, x.ndim - 1)])
+
+
+def with_axes(f: Callable, most: int = 9) -> Callable:
+    """A row for tensors of so many axes, but for none: there is no axis 0 then."""
+    def row(*tensors, **options):
+        if not 0 < tensors[0].ndim <= most:
+            raise NoCounterpart("axes")
+        return f(*tensors, **{{"dim": "axis", "keepdim": "keepdims"}.get(k, k): v for k, v in options.items()})
+    return row
+
+
+def gaussian(x, y, variance, **options):
+    return nn.gaussian_nll(x, y, variance.expand_dims(-1) if variance.shape == x.shape[:-1] else variance, **options)
+
+
+def multi_margin(x, y, p=1, margin=1.0, weight=None, reduction="mean"):
     only(weight=weight)
-    if ignore_index != -100 or y.dtype.kind == "f" or label_smoothing or x.ndim > 2:
-        raise NoCounterpart("soft labels")
-    return gc.cross_entropy(x, y, reduction=reduction)
+    return nn.multi_margin(x, y.reshape(x.shape[:-1]), p, margin, reduction)
+
+
+def instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
+                  eps=1e-5):
+    only(statistics=running_mean, frozen=not use_input_stats)
+    return nn.instance_norm(x, weight, bias, eps)
+
+
+def interpolated(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+                 antialias=False):
+    only(recompute=recompute_scale_factor, antialias=antialias)
+    if mode in ("area", "bicubic"):
+        raise NoCounterpart(mode)
+    return nn.interpolate(x, size, scale_factor, mode, bool(align_corners))
 
 
 def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
@@ -360,7 +398,23 @@ ROWS |= {
     "nn.functional.l1_loss": loss(nn.l1), "nn.functional.binary_cross_entropy": loss(nn.bce),
     "nn.functional.huber_loss": lambda x, y, reduction="mean", delta=1.0: nn.huber(x, y, delta, reduction),
     "nn.functional.binary_cross_entropy_with_logits": lambda x, y, weight=None, pos_weight=None, reduction="mean": (
-        only(weight=weight, positive=pos_weight), nn.bce_with_logits(x, y, reduction))[1],
+        only(weight=weight), nn.bce_with_logits(x, y, reduction, pos_weight))[1],
+    "nn.functional.smooth_l1_loss": lambda x, y, reduction="mean", beta=1.0: nn.smooth_l1(x, y, beta, reduction),
+    "nn.functional.margin_ranking_loss": nn.margin_ranking,
+    "nn.functional.hinge_embedding_loss": with_axes(nn.hinge_embedding),
+    "nn.functional.soft_margin_loss": nn.soft_margin, "nn.functional.poisson_nll_loss": nn.poisson_nll,
+    "nn.functional.gaussian_nll_loss": gaussian, "nn.functional.cosine_similarity": with_axes(nn.cosine_similarity),
+    "nn.functional.pairwise_distance": with_axes(nn.pairwise_distance),
+    "nn.functional.normalize": with_axes(nn.normalize), "nn.functional.multi_margin_loss": with_axes(multi_margin),
+    "nn.functional.multilabel_soft_margin_loss": lambda x, y, weight=None, reduction="mean": (
+        only(weight=weight), nn.multilabel_soft_margin(x, y, reduction))[1],
+    "nn.functional.cosine_embedding_loss": with_axes(nn.cosine_embedding, 2),
+    "nn.functional.triplet_margin_loss": nn.triplet_margin, "nn.functional.instance_norm": instance_norm,
+    "nn.functional.interpolate": interpolated, "nn.functional.prelu": nn.prelu,
+    "nn.functional.upsample_nearest": lambda x, size=None, scale_factor=None: interpolated(x, size, scale_factor),
+    "nn.functional.upsample_bilinear": lambda x, size=None, scale_factor=None: interpolated(
+        x, size, scale_factor, "bilinear", True),
+    "nn.functional.pixel_shuffle": nn.pixel_shuffle, "nn.functional.pixel_unshuffle": nn.pixel_unshuffle,
     # linear algebra and transforms
     "linalg.det": plain(gc.linalg.det), "linalg.inv": plain(gc.linalg.inv), "linalg.slogdet": lambda x: tuple(
         gc.linalg.slogdet(x)), "linalg.cholesky": lambda x, upper=False: gc.linalg.cholesky(x, upper=upper),

@@ -215,34 +215,61 @@ def one_hot(x, /, num_classes: int, *, dtype=None):
     return cast(found, dt.default_float() if dtype is None else dt.as_dtype(dtype))
 
 
-def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean"):
+def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean", weight=None,
+                  ignore_index: int | None = None, label_smoothing: float = 0.0):
     """-log softmax(logits) at the target: integer labels (the shape without `axis`) or probabilities (the same shape).
 
-    reduction: "mean" or "sum" over all targets, or "none". Raises IndexError, when it is realized, for a bad label.
+    reduction: "mean" or "sum" over all targets, or "none". weight: (classes,), how much each class counts; the mean of
+    labels is then divided by the sum of their weights. ignore_index: a label that counts for nothing, inside or outside
+    of the classes. label_smoothing: the part of each target that is spread evenly over all classes (Szegedy et al.,
+    2016). All as in PyTorch. Raises IndexError, when it is realized, for a bad label.
 
     >>> import graphc as gc
     >>> gc.cross_entropy(gc.asarray([[0.0, 0.0]]), gc.asarray([1])).item()
+    0.6931471805599453
+    >>> gc.cross_entropy(gc.asarray([[0.0, 0.0], [9.0, 9.0]]), gc.asarray([1, -100]), ignore_index=-100).item()
     0.6931471805599453
     """
     logits, target = red._floating(logits, "cross_entropy"), as_tensor(target)
     axis = normalize_axis(axis, logits.ndim, "cross_entropy")
     scores = log_softmax(moveaxis(logits, axis, -1))
     n = scores.shape[-1]
+    if weight is not None and (weight := cast(as_tensor(weight), scores.dtype)).shape != (n,):
+        raise ShapeError(f"weights of shape {weight.shape} do not fit {n} classes", op="cross_entropy")
+    if not 0 <= label_smoothing <= 1:
+        raise ShapeError(f"label_smoothing must be between 0 and 1, not {label_smoothing}", op="cross_entropy")
     if target.dtype.kind in "iu":
         if target.shape != scores.shape[:-1]:
             raise ShapeError(f"labels of shape {target.shape} do not fit logits of shape {logits.shape}",
                              op="cross_entropy")
-        chosen = where(_is_label(_labels(target, n, "cross_entropy"), n), scores, 0.0)
+        kept = None if ignore_index is None else target != ignore_index
+        own = _is_label(_labels(target if kept is None else where(kept, target, 0), n, "cross_entropy"), n)
+        chosen = where(own, scores, 0.0)
+        counts = None if weight is None else red.sum(where(own, weight, 0.0), -1)
+        if kept is not None:
+            counts = where(kept, cast(as_tensor(1), scores.dtype) if counts is None else counts, 0.0)
+    elif target.shape == logits.shape and ignore_index is None:
+        chosen, kept, counts = scores * moveaxis(target, axis, -1), None, None
     elif target.shape == logits.shape:
-        chosen = scores * moveaxis(target, axis, -1)
+        raise ShapeError("probabilities have no label to be ignored", op="cross_entropy",
+                         fix="leave ignore_index away, or give integer labels")
     else:
         raise ShapeError(f"probabilities of shape {target.shape} do not fit logits of shape {logits.shape}",
                          op="cross_entropy")
-    losses = -red.sum(chosen, -1)
+    if label_smoothing:
+        chosen = chosen * (1 - label_smoothing) + scores * (label_smoothing / n)
+    losses = -red.sum(chosen if weight is None else chosen * weight, -1)
+    return _reduced(losses if kept is None else where(kept, losses, 0.0), counts, reduction)
+
+
+def _reduced(losses, counts, reduction: str):
+    """The mean is divided by the sum of the counts, if there are any."""
     if reduction == "none":
         return losses
     if reduction not in ("mean", "sum"):
         raise ShapeError(f"reduction must be mean, sum or none, not {reduction!r}", op="cross_entropy")
+    if reduction == "mean" and counts is not None:
+        return red.sum(losses) / red.sum(counts)
     return red.mean(losses) if reduction == "mean" else red.sum(losses)
 
 

@@ -2,21 +2,33 @@
 from graphc.api.activations import cross_entropy, gelu, log_softmax, relu, sigmoid, silu, softmax
 from graphc.api.attention import scaled_dot_product_attention
 from graphc.nn import functional, init
+from graphc.nn.activations import (
+    ELU, GELU, GLU, SELU, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
+    ReLU6, Sigmoid, SiLU, Softmax, Softplus, Softsign, Tanh,
+)
 from graphc.nn.attention import (
     MLP, KVCache, MultiHeadAttention, SwiGLU, TransformerDecoderBlock, TransformerEncoderBlock,
 )
 from graphc.nn.convolution import (
-    AdaptiveAvgPool, AdaptiveAvgPool2d, AvgPool, AvgPool2d, Conv1d, Conv2d, ConvTranspose2d, MaxPool, MaxPool2d,
+    AdaptiveAvgPool, AdaptiveAvgPool2d, AvgPool, AvgPool1d, AvgPool2d, AvgPool3d, Conv1d, Conv2d, Conv3d,
+    ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, MaxPool, MaxPool1d, MaxPool2d, MaxPool3d,
 )
 from graphc.nn.functional import (
-    apply_rope, bce, bce_with_logits, dropout, embedding, group_norm, huber, kl, l1, layer_norm, linear, mse, nll,
-    rms_norm, rotary_angles,
+    apply_rope, cosine_similarity, dropout, embedding, group_norm, gumbel_softmax, instance_norm, layer_norm, linear,
+    normalize, pairwise_distance, prelu, rms_norm, rotary_angles,
 )
 from graphc.nn.layers import (
-    GELU, BatchNorm, BatchNorm1d, BatchNorm2d, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Linear, ReLU,
-    RMSNorm, RotaryEmbedding, Sigmoid, SiLU, Softmax, Tanh,
+    BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, Dense, Dropout, Embedding, Flatten, GroupNorm, Identity,
+    InstanceNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, Linear, RMSNorm, RotaryEmbedding,
 )
-from graphc.nn.module import Module, NeuralNetwork, Sequential, StateError, parameter
+from graphc.nn.losses import (
+    bce, bce_with_logits, cosine_embedding, gaussian_nll, hinge_embedding, huber, kl, l1, margin_ranking, mse,
+    multi_margin, multilabel_soft_margin, nll, poisson_nll, smooth_l1, soft_margin, triplet_margin,
+)
+from graphc.nn.module import Module, ModuleDict, ModuleList, NeuralNetwork, Sequential, StateError, parameter
 from graphc.nn.precision import MixedPrecision
 from graphc.nn.quantized import QuantizedLinear, quantize
 from graphc.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from graphc.nn.resizing import (
+    PixelShuffle, PixelUnshuffle, Upsample, interpolate, pixel_shuffle, pixel_unshuffle,
+)

@@ -52,44 +52,99 @@ class Conv2d(_Convolution):
     axes, function = 2, staticmethod(gc.conv2d)
 
 
-class ConvTranspose2d(Module):
-    """See `graphc.conv_transpose2d`. Weight (inputs, outputs / groups, *kernel)."""
+class Conv3d(_Convolution):
+    """See `graphc.conv3d`."""
+
+    axes, function = 3, staticmethod(gc.conv3d)
+
+
+class _Transposed(Module):
+    """Weight (inputs, outputs / groups, *kernel)."""
+
+    axes = 0
+    function: Callable
 
     def __init__(self, inputs: int, outputs: int, kernel_size, stride=1, padding=0, output_padding=0, groups: int = 1,
                  bias: bool = True, dilation=1):
         if inputs % groups or outputs % groups:
             raise ShapeError(f"{inputs} inputs and {outputs} outputs do not divide into {groups} groups",
-                             op="ConvTranspose2d")
+                             op=type(self).__name__)
         self.stride, self.padding, self.output_padding = stride, padding, output_padding
         self.groups, self.dilation = groups, dilation
-        kernel = _each(kernel_size, 2)
+        kernel = _each(kernel_size, self.axes)
         bound = 1 / sqrt(outputs // groups * prod(kernel))
         self.weight = parameter(init.uniform((inputs, outputs // groups, *kernel), -bound, bound))
         self.bias = parameter(init.uniform((outputs,), -bound, bound)) if bias else None
 
     def forward(self, x):
-        return gc.conv_transpose2d(x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
+        return type(self).function(x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
                                    self.groups, self.dilation)
 
 
-class MaxPool2d(Module):
+class ConvTranspose1d(_Transposed):
+    """See `graphc.conv_transpose1d`."""
+
+    axes, function = 1, staticmethod(gc.conv_transpose1d)
+
+
+class ConvTranspose2d(_Transposed):
+    """See `graphc.conv_transpose2d`."""
+
+    axes, function = 2, staticmethod(gc.conv_transpose2d)
+
+
+class ConvTranspose3d(_Transposed):
+    """See `graphc.conv_transpose3d`."""
+
+    axes, function = 3, staticmethod(gc.conv_transpose3d)
+
+
+class _Pool(Module):
+    """One value for each window."""
+
+    function: Callable
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x):
+        return type(self).function(x, self.kernel_size, self.stride, self.padding)
+
+
+class MaxPool1d(_Pool):
+    """The largest element of each window; see `graphc.max_pool1d`."""
+
+    function = staticmethod(gc.max_pool1d)
+
+
+class MaxPool2d(_Pool):
     """The largest element of each window; see `graphc.max_pool2d`."""
 
-    def __init__(self, kernel_size, stride=None, padding=0):
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-
-    def forward(self, x):
-        return gc.max_pool2d(x, self.kernel_size, self.stride, self.padding)
+    function = staticmethod(gc.max_pool2d)
 
 
-class AvgPool2d(Module):
+class MaxPool3d(_Pool):
+    """The largest element of each window; see `graphc.max_pool3d`."""
+
+    function = staticmethod(gc.max_pool3d)
+
+
+class AvgPool1d(_Pool):
+    """The mean of each window; see `graphc.avg_pool1d`."""
+
+    function = staticmethod(gc.avg_pool1d)
+
+
+class AvgPool2d(_Pool):
     """The mean of each window; see `graphc.avg_pool2d`."""
 
-    def __init__(self, kernel_size, stride=None, padding=0):
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+    function = staticmethod(gc.avg_pool2d)
 
-    def forward(self, x):
-        return gc.avg_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+class AvgPool3d(_Pool):
+    """The mean of each window; see `graphc.avg_pool3d`."""
+
+    function = staticmethod(gc.avg_pool3d)
 
 
 class AdaptiveAvgPool2d(Module):

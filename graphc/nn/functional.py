@@ -1,10 +1,16 @@
-"""Layers without parameters of their own, and losses."""
+"""Layers without parameters of their own, and the functions of losses.py and resizing.py: torch.nn.functional."""
 from __future__ import annotations
 
 from math import prod
 
 import graphc as gc
 from graphc.errors import ShapeError
+from graphc.nn.losses import (
+    bce, bce_with_logits, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding, gaussian_nll,
+    hinge_embedding, huber, kl, l1, margin_ranking, mse, multi_margin, multilabel_soft_margin, nll, poisson_nll,
+    smooth_l1, soft_margin, triplet_margin,
+)
+from graphc.nn.resizing import interpolate, pixel_shuffle, pixel_unshuffle
 
 gelu, log_softmax, relu, sigmoid, silu, softmax, softplus, tanh = (
     gc.gelu, gc.log_softmax, gc.relu, gc.sigmoid, gc.silu, gc.softmax, gc.softplus, gc.tanh)
@@ -70,6 +76,11 @@ def group_norm(x, groups: int, weight=None, bias=None, eps: float = 1e-5):
     return _scaled(y.reshape(x.shape).astype(x.dtype), *_per_channel(x, weight, bias))
 
 
+def instance_norm(x, weight=None, bias=None, eps: float = 1e-5):
+    """(batch, channels, ...): mean 0 and variance 1 over each channel of each element. Ulyanov et al. (2016)."""
+    return group_norm(x, x.shape[1], weight, bias, eps)
+
+
 def _per_channel(x, *tensors):
     return tuple(None if t is None else t.reshape(-1, *(1,) * (x.ndim - 2)) for t in tensors)
 
@@ -78,6 +89,70 @@ def _scaled(y, weight, bias):
     if weight is not None:
         y = y * weight
     return y if bias is None else y + bias
+
+
+# ------------------------------------------------------------------------------------------------------------- vectors
+
+def normalize(x, p: float = 2.0, axis: int = 1, eps: float = 1e-12):
+    """Divided by its norm of order p along an axis, or by eps where that is larger.
+
+    >>> import graphc as gc
+    >>> gc.nn.functional.normalize(gc.asarray([[3.0, 4.0]])).tolist()
+    [[0.6, 0.8]]
+    """
+    wide = _wide(x)
+    size = gc.linalg.vector_norm(wide, ord=p, axis=axis, keepdims=True)
+    return (wide / gc.maximum(size, eps)).astype(x.dtype)
+
+
+def cosine_similarity(x1, x2, axis: int = 1, eps: float = 1e-8):
+    """The cosine of the angle between vectors along an axis; norms below eps count as eps. The arguments broadcast.
+
+    >>> import graphc as gc
+    >>> gc.nn.functional.cosine_similarity(gc.asarray([[3.0, 4.0]]), gc.asarray([[6.0, 8.0]])).tolist()
+    [1.0]
+    """
+    x1, x2 = gc.broadcast_arrays(x1, x2)
+    result = gc.result_type(x1, x2)
+    x1, x2 = _wide(x1), _wide(x2)
+    a, b = (gc.maximum(gc.linalg.vector_norm(x, axis=axis), eps) for x in (x1, x2))
+    return ((x1 * x2).sum(axis) / (a * b)).astype(result)
+
+
+def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False):
+    """The norm of order p of x1 - x2 + eps along the last axis, as in PyTorch. The arguments broadcast.
+
+    >>> import graphc as gc
+    >>> gc.nn.functional.pairwise_distance(gc.asarray([[3.0, 4.0]]), gc.asarray([0.0, 0.0]), eps=0.0).tolist()
+    [5.0]
+    """
+    return gc.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdims)
+
+
+def gumbel_softmax(logits, tau: float = 1.0, hard: bool = False, axis: int = -1):
+    """A draw from the classes along an axis, in the form of weights that have a gradient: softmax((logits + g) / tau).
+
+    g: Gumbel noise. hard: 1 for one class and 0 for the others, with the gradient of the weights. Jang, Gu & Poole
+    (2017), *Categorical reparameterization with Gumbel-softmax*; Maddison, Mnih & Teh (2017).
+
+    >>> import graphc as gc
+    >>> gc.nn.functional.gumbel_softmax(gc.asarray([0.0, 1000.0]), hard=True).tolist()
+    [0.0, 1.0]
+    """
+    if not tau > 0:
+        raise ValueError(f"[gumbel_softmax] the temperature must be positive, not {tau}")
+    wide = _wide(logits)
+    soft = gc.softmax((wide + gc.random.gumbel(size=logits.shape, dtype=wide.dtype)) / tau, axis)
+    if hard:
+        drawn = gc.one_hot(gc.argmax(soft, axis), soft.shape[axis], dtype=soft.dtype)
+        soft = gc.moveaxis(drawn, -1, axis) - soft.detach() + soft
+    return soft.astype(logits.dtype)
+
+
+def prelu(x, weight):
+    """x where it is positive, weight * x elsewhere; weight has one element, or one per channel (axis 1)."""
+    slope = weight.reshape(()) if weight.size == 1 else weight if x.ndim < 2 else _per_channel(x, weight)[0]
+    return gc.where(x > 0, x, x * slope)
 
 
 # ---------------------------------------------------------------------------------------------------------- positions
@@ -98,65 +173,3 @@ def apply_rope(x, cos, sin, interleaved: bool = False):
         return gc.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape).astype(x.dtype)
     a, b = x[..., :half], x[..., half:]
     return gc.concat([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
-
-
-# -------------------------------------------------------------------------------------------------------------- losses
-
-def _reduced(losses, reduction: str, name: str):
-    if reduction == "mean":
-        return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction != "none":
-        raise ValueError(f"[{name}] reduction must be mean, sum or none, not {reduction!r}")
-    return losses
-
-
-def mse(prediction, target, reduction: str = "mean"):
-    """(prediction - target)**2
-
-    >>> import graphc as gc
-    >>> gc.nn.mse(gc.asarray([1.0, 3.0]), gc.asarray([1.0, 1.0])).item()
-    2.0
-    """
-    difference = prediction - target
-    return _reduced(difference * difference, reduction, "mse")
-
-
-def l1(prediction, target, reduction: str = "mean"):
-    """|prediction - target|"""
-    return _reduced(gc.abs(prediction - target), reduction, "l1")
-
-
-def huber(prediction, target, delta: float = 1.0, reduction: str = "mean"):
-    """Quadratic up to delta, linear beyond. Huber (1964)."""
-    size = gc.abs(prediction - target)
-    return _reduced(gc.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction, "huber")
-
-
-def bce(probability, target, reduction: str = "mean"):
-    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch."""
-    yes, no = (gc.maximum(gc.log(p), -100.0) for p in (probability, 1 - probability))
-    return _reduced(-(target * yes + (1 - target) * no), reduction, "bce")
-
-
-def bce_with_logits(logits, target, reduction: str = "mean"):
-    """Binary cross entropy of sigmoid(logits), without overflow or loss of small probabilities."""
-    return _reduced(gc.softplus(logits) - logits * target, reduction, "bce_with_logits")
-
-
-def nll(log_probabilities, target, reduction: str = "mean"):
-    """Minus the log-probability of the target: (..., classes) and integer labels (...)."""
-    chosen = gc.take_along_axis(log_probabilities, gc.asarray(target).expand_dims(-1), axis=-1).squeeze(-1)
-    return _reduced(-chosen, reduction, "nll")
-
-
-def kl(log_prediction, target, reduction: str = "mean"):
-    """Kullback-Leibler divergence of a prediction, given by its logarithm, from target probabilities.
-
-    "mean" is over all elements; "batchmean" divides the sum by the size of axis 0, which is the divergence.
-    """
-    losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
-    if reduction == "batchmean":
-        return losses.sum() / losses.shape[0]
-    return _reduced(losses, reduction, "kl")

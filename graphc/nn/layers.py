@@ -1,4 +1,4 @@
-"""Layers: dense, embedding, dropout, normalisation, activations."""
+"""Layers: dense, embedding, dropout, normalisation."""
 from __future__ import annotations
 
 from math import sqrt
@@ -65,6 +65,16 @@ class Dropout(Module):
         return F.dropout(x, self.p, self.training)
 
 
+class Identity(Module):
+    """What it is given. It takes any arguments, so that it can stand in the place of another layer."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def forward(self, x):
+        return x
+
+
 class Flatten(Module):
     """Everything after the first axis as one."""
 
@@ -111,6 +121,29 @@ class GroupNorm(Module):
         return F.group_norm(x, self.groups, self.weight, self.bias, self.eps)
 
 
+class InstanceNorm(Module):
+    """(batch, channels, ...): mean 0 and variance 1 over each channel of each element; affine: then a weight and a bias
+    per channel.
+
+    >>> import graphc as gc
+    >>> gc.nn.InstanceNorm2d(3)(gc.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-5, affine: bool = False):
+        self.channels, self.eps = channels, eps
+        self.weight = parameter(gc.ones(channels, dtype=gc.float32)) if affine else None
+        self.bias = parameter(gc.zeros(channels, dtype=gc.float32)) if affine else None
+
+    def forward(self, x):
+        if x.ndim < 2 or x.shape[1] != self.channels:
+            raise ShapeError(f"shape {x.shape} is not (batch, {self.channels}, ...)", op="InstanceNorm")
+        return F.instance_norm(x, self.weight, self.bias, self.eps)
+
+
+InstanceNorm1d = InstanceNorm2d = InstanceNorm3d = InstanceNorm
+
+
 class BatchNorm(Module):
     """(batch, channels, ...): mean 0 and variance 1 over all but the channels. Ioffe & Szegedy (2015).
 
@@ -141,51 +174,4 @@ class BatchNorm(Module):
         return ((x - mean) * scale + bias).astype(given)
 
 
-BatchNorm1d = BatchNorm2d = BatchNorm
-
-
-# -------------------------------------------------------------------------------------------------------- activations
-
-class _Function(Module):
-    """A layer that is one function."""
-
-    function = staticmethod(lambda x: x)
-
-    def forward(self, x):
-        return self.function(x)
-
-
-class ReLU(_Function):
-    function = staticmethod(gc.relu)
-
-
-class SiLU(_Function):
-    function = staticmethod(gc.silu)
-
-
-class Sigmoid(_Function):
-    function = staticmethod(gc.sigmoid)
-
-
-class Tanh(_Function):
-    function = staticmethod(gc.tanh)
-
-
-class GELU(Module):
-    """See `graphc.gelu`."""
-
-    def __init__(self, approximate: str = "none"):
-        self.approximate = approximate
-
-    def forward(self, x):
-        return gc.gelu(x, self.approximate)
-
-
-class Softmax(Module):
-    """See `graphc.softmax`."""
-
-    def __init__(self, axis: int = -1):
-        self.axis = axis
-
-    def forward(self, x):
-        return gc.softmax(x, self.axis)
+BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm

@@ -142,8 +142,9 @@ class Module:
         return self
 
     def __repr__(self) -> str:
-        inside = [(name, m) for name, m in vars(self).items() if isinstance(m, Module)]
-        inside += [(f"{name}[{i}]", m) for name, ms in vars(self).items() if isinstance(ms, (list, tuple))
+        inside = [(str(name), m) for name, m in _inside(self) if isinstance(m, Module)]
+        inside += [(f"{name}[{i}]", m) for name, ms in _inside(self)
+                   if isinstance(ms, (list, tuple)) and not isinstance(ms, Module)
                    for i, m in enumerate(ms) if isinstance(m, Module)]
         facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items()
                           if isinstance(value, (int, float, str, bool)) and not name.startswith("_"))
@@ -163,6 +164,16 @@ def _replace(t: Tensor, value: Tensor) -> None:
         t.requires_grad = True
 
 
+def _inside(found) -> list[tuple[object, object]]:
+    """What something holds, by name: attributes of a module, elements of a list, tuple or dict."""
+    inside: list[tuple[object, object]] = list(vars(found).items()) if isinstance(found, Module) else []
+    if isinstance(found, (list, tuple)):
+        inside += enumerate(found)
+    elif isinstance(found, dict):
+        inside += found.items()
+    return inside
+
+
 def _walk(found, path: str) -> Iterator[tuple[str, object]]:
     """All modules and tensors under something, depth first, in the order of attributes. Iterative."""
     stack = [(path, found)]
@@ -170,15 +181,8 @@ def _walk(found, path: str) -> Iterator[tuple[str, object]]:
         path, found = stack.pop()
         if isinstance(found, (Module, Tensor)):
             yield path, found
-        if isinstance(found, Module):
-            inside = vars(found).items()
-        elif isinstance(found, (list, tuple)):
-            inside = enumerate(found)
-        elif isinstance(found, dict):
-            inside = found.items()
-        else:
-            continue
-        stack += [(f"{path}.{name}" if path else str(name), x) for name, x in reversed(list(inside))]
+        inside = _inside(found)
+        stack += [(f"{path}.{name}" if path else str(name), x) for name, x in reversed(inside)]
 
 
 def parameter(value, dtype=None) -> Tensor:
@@ -218,3 +222,35 @@ class Sequential(Module):
 
 
 NeuralNetwork = Sequential
+
+
+class ModuleList(Module, list):
+    """A list of modules that is a module: its parameters have the paths "0.weight", "1.weight", ...
+
+    Inside of a module a plain list does as well. Slices are ModuleLists.
+
+    >>> import graphc as gc
+    >>> layers = gc.nn.ModuleList(gc.nn.Linear(4, 4) for _ in range(3))
+    >>> len(layers), len(layers[1:].parameters())
+    (3, 4)
+    """
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__      # as other modules
+
+    def __getitem__(self, i):
+        found = list.__getitem__(self, i)
+        return type(self)(found) if isinstance(i, slice) else found
+
+
+class ModuleDict(Module, dict):
+    """A dict of modules that is a module: its parameters have the paths "name.weight", ...
+
+    Inside of a module a plain dict does as well.
+
+    >>> import graphc as gc
+    >>> heads = gc.nn.ModuleDict({"a": gc.nn.Linear(4, 2), "b": gc.nn.Linear(4, 3)})
+    >>> heads["b"](gc.ones(4)).shape, [name for name, _ in heads.named_parameters()][:2]
+    ((3,), ['a.weight', 'a.bias'])
+    """
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__

@@ -70,6 +70,10 @@ def quantize(module: Module, bits: int = 4, activations: str | None = None) -> M
         if isinstance(found, Module):
             for name, inside in vars(found).items():
                 setattr(found, name, changed(inside))
+            if isinstance(found, list):
+                found[:] = [changed(x) for x in found]
+            elif isinstance(found, dict):
+                found.update({name: changed(x) for name, x in found.items()})
         elif isinstance(found, list | tuple):
             return type(found)(changed(x) for x in found)
         elif isinstance(found, dict):

@@ -1,0 +1,208 @@
+"""Losses: each takes a reduction, "mean" over all elements (if nothing else is said), "sum" or "none"."""
+from __future__ import annotations
+
+from math import log, pi
+
+import graphc as gc
+
+
+def _reduced(losses, reduction: str, name: str):
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction != "none":
+        raise ValueError(f"[{name}] reduction must be mean, sum or none, not {reduction!r}")
+    return losses
+
+
+def mse(prediction, target, reduction: str = "mean"):
+    """(prediction - target)**2
+
+    >>> import graphc as gc
+    >>> gc.nn.mse(gc.asarray([1.0, 3.0]), gc.asarray([1.0, 1.0])).item()
+    2.0
+    """
+    difference = prediction - target
+    return _reduced(difference * difference, reduction, "mse")
+
+
+def l1(prediction, target, reduction: str = "mean"):
+    """|prediction - target|"""
+    return _reduced(gc.abs(prediction - target), reduction, "l1")
+
+
+def huber(prediction, target, delta: float = 1.0, reduction: str = "mean"):
+    """Quadratic up to delta, linear beyond. Huber (1964)."""
+    size = gc.abs(prediction - target)
+    return _reduced(gc.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction, "huber")
+
+
+def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
+    """difference**2 / (2 beta) up to beta, linear with slope 1 beyond: `huber` divided by beta. Girshick (2015).
+
+    >>> import graphc as gc
+    >>> gc.nn.smooth_l1(gc.asarray([0.5, 3.0]), gc.asarray([0.0, 0.0]), reduction="none").tolist()
+    [0.125, 2.5]
+    """
+    if beta < 0:
+        raise ValueError(f"[smooth_l1] beta must not be negative, as {beta} is")
+    size = gc.abs(prediction - target)
+    losses = gc.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta) if beta else size
+    return _reduced(losses, reduction, "smooth_l1")
+
+
+def bce(probability, target, reduction: str = "mean"):
+    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch."""
+    yes, no = (gc.maximum(gc.log(p), -100.0) for p in (probability, 1 - probability))
+    return _reduced(-(target * yes + (1 - target) * no), reduction, "bce")
+
+
+def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None):
+    """Binary cross entropy of sigmoid(logits), without overflow or loss of small probabilities.
+
+    pos_weight: how much more the target's part counts than that of 1 - target; a number, or a tensor that broadcasts.
+
+    >>> import graphc as gc
+    >>> gc.nn.bce_with_logits(gc.asarray([0.0]), gc.asarray([1.0]), pos_weight=3.0).item()
+    2.0794415416798357
+    """
+    if pos_weight is None:
+        losses = gc.softplus(logits) - logits * target
+    else:
+        losses = (1 - target) * logits + (1 + (pos_weight - 1) * target) * gc.softplus(-logits)
+    return _reduced(losses, reduction, "bce_with_logits")
+
+
+def nll(log_probabilities, target, reduction: str = "mean"):
+    """Minus the log-probability of the target: (..., classes) and integer labels (...)."""
+    chosen = gc.take_along_axis(log_probabilities, gc.asarray(target).expand_dims(-1), axis=-1).squeeze(-1)
+    return _reduced(-chosen, reduction, "nll")
+
+
+def kl(log_prediction, target, reduction: str = "mean"):
+    """Kullback-Leibler divergence of a prediction, given by its logarithm, from target probabilities.
+
+    "mean" is over all elements; "batchmean" divides the sum by the size of axis 0, which is the divergence.
+    """
+    losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
+    if reduction == "batchmean":
+        return losses.sum() / losses.shape[0]
+    return _reduced(losses, reduction, "kl")
+
+
+# ----------------------------------------------------------------------------------------------- likelihoods of numbers
+
+def poisson_nll(prediction, target, log_input: bool = True, full: bool = False, eps: float = 1e-8,
+                reduction: str = "mean"):
+    """Minus the log-likelihood of counts under Poisson's law, without the term of the target alone.
+
+    prediction: the logarithm of the mean; the mean itself if log_input is False, and eps is added before its logarithm
+    is taken. full: with Stirling's approximation of that term, for targets above 1.
+
+    >>> import graphc as gc
+    >>> gc.nn.poisson_nll(gc.asarray([0.0]), gc.asarray([2.0])).item()
+    1.0
+    """
+    losses = gc.exp(prediction) - target * prediction if log_input else (
+        prediction - target * gc.log(prediction + eps))
+    if full:
+        above = gc.where(target > 1, target, 1)
+        losses = losses + gc.where(target > 1, above * gc.log(above) - above + 0.5 * gc.log(2 * pi * above), 0)
+    return _reduced(losses, reduction, "poisson_nll")
+
+
+def gaussian_nll(prediction, target, variance, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
+    """Minus the log-likelihood under normal laws of these means and variances, the latter at least eps.
+
+    full: with the constant log(2 pi) / 2. Nix & Weigend (1994). The arguments broadcast.
+
+    >>> import graphc as gc
+    >>> gc.nn.gaussian_nll(gc.asarray([3.0]), gc.asarray([1.0]), gc.asarray([1.0])).item()
+    2.0
+    """
+    variance, difference = gc.maximum(variance, eps), prediction - target
+    losses = 0.5 * (gc.log(variance) + difference * difference / variance)
+    return _reduced(losses + 0.5 * log(2 * pi) if full else losses, reduction, "gaussian_nll")
+
+
+# -------------------------------------------------------------------------------------------------------------- margins
+
+def margin_ranking(x1, x2, target, margin: float = 0.0, reduction: str = "mean"):
+    """max(0, margin - target * (x1 - x2)): the target is 1 where x1 should be the larger one, -1 where x2 should.
+
+    >>> import graphc as gc
+    >>> gc.nn.margin_ranking(gc.asarray([1.0]), gc.asarray([3.0]), gc.asarray([1.0]), margin=0.5).item()
+    2.5
+    """
+    return _reduced(gc.relu(margin - target * (x1 - x2)), reduction, "margin_ranking")
+
+
+def hinge_embedding(x, target, margin: float = 1.0, reduction: str = "mean"):
+    """x where the target is 1, max(0, margin - x) where it is -1: for distances.
+
+    >>> import graphc as gc
+    >>> gc.nn.hinge_embedding(gc.asarray([0.25, 0.25]), gc.asarray([1, -1]), reduction="none").tolist()
+    [0.25, 0.75]
+    """
+    return _reduced(gc.where(target > 0, x, gc.relu(margin - x)), reduction, "hinge_embedding")
+
+
+def soft_margin(x, target, reduction: str = "mean"):
+    """log(1 + exp(-target * x)), for targets of 1 and -1."""
+    return _reduced(gc.softplus(-target * x), reduction, "soft_margin")
+
+
+def multilabel_soft_margin(logits, target, reduction: str = "mean"):
+    """`bce_with_logits`, averaged over the last axis: (..., classes), targets of 0 and 1."""
+    return _reduced(bce_with_logits(logits, target, "none").mean(-1), reduction, "multilabel_soft_margin")
+
+
+def multi_margin(scores, target, p: int = 1, margin: float = 1.0, reduction: str = "mean"):
+    """The sum of max(0, margin - score of the target + score)**p over the other classes, divided by their number with
+    the target's: (..., classes) and integer labels (...). Raises IndexError, when realized, for a bad label.
+
+    >>> import graphc as gc
+    >>> gc.nn.multi_margin(gc.asarray([[2.0, 1.5]]), gc.asarray([0])).item()
+    0.25
+    """
+    n = scores.shape[-1]
+    own = gc.take_along_axis(scores, gc.asarray(target).expand_dims(-1), axis=-1)
+    losses = gc.relu(margin - own + scores) ** p
+    others = gc.one_hot(target, n, dtype=losses.dtype) == 0
+    return _reduced(gc.where(others, losses, 0).sum(-1) / n, reduction, "multi_margin")
+
+
+def cosine_embedding(x1, x2, target, margin: float = 0.0, reduction: str = "mean"):
+    """1 - cos of the angle of vectors along the last axis where the target is 1, max(0, cos - margin) where it is -1.
+
+    >>> import graphc as gc
+    >>> gc.nn.cosine_embedding(gc.asarray([[1.0, 0.0]]), gc.asarray([[0.0, 1.0]]), gc.asarray([1])).item()
+    1.0
+    """
+    tiny = 1e-12            # added to squares, as in PyTorch
+    cos = (x1 * x2).sum(-1) * gc.rsqrt(((x1 * x1).sum(-1) + tiny) * ((x2 * x2).sum(-1) + tiny))
+    return _reduced(gc.where(target > 0, 1 - cos, gc.relu(cos - margin)), reduction, "cosine_embedding")
+
+
+def triplet_margin(anchor, positive, negative, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
+                   swap: bool = False, reduction: str = "mean"):
+    """max(0, margin + distance of anchor and positive - distance of anchor and negative), vectors along the last axis.
+
+    Distances are norms of order p of differences + eps. swap: the distance of positive and negative instead of that of
+    anchor and negative, where it is smaller. Balntas et al. (2016), *Learning local feature descriptors*.
+
+    >>> import graphc as gc
+    >>> a, b, c = gc.asarray([[0.0, 0.0]]), gc.asarray([[3.0, 4.0]]), gc.asarray([[0.0, 2.0]])
+    >>> gc.nn.triplet_margin(a, b, c, eps=0.0).item()
+    4.0
+    """
+    def distance(a, b):
+        return gc.linalg.vector_norm(a - b + eps, ord=p, axis=-1)
+    far = distance(anchor, negative)
+    if swap:
+        far = gc.minimum(far, distance(positive, negative))
+    return _reduced(gc.relu(margin + distance(anchor, positive) - far), reduction, "triplet_margin")
+
+
+binary_cross_entropy, binary_cross_entropy_with_logits = bce, bce_with_logits       # PyTorch's names
