@@ -113,6 +113,20 @@ def test_concat_of_unequal_and_empty_parts():
     raises(ValueError, "[stack] shapes (2,) and (3,) differ", gc.stack, [gc.zeros(2), gc.zeros(3)])
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(5, 4, 300), (2, 70, 3)])
+def test_many_parts(axis, shape):
+    """Of one size and of several, copied, computed, moved along each axis, and padded."""
+    parts = [sample(shape, seed=k) for k in range(11)]
+    tensors = [gc.asarray(p) for p in parts]
+    check(gc.stack(tensors, axis=axis), np.stack(parts, axis=axis), exact=True)
+    uneven = [x[(slice(None),) * axis + (slice(k % 2 + 1),)] * k for x in (tensors, parts) for k, x in enumerate(x)]
+    check(gc.concat(uneven[:11], axis=axis), np.concatenate(uneven[11:], axis=axis), exact=True)
+    moved = [gc.roll(t, (k, -k), axis=((axis + 1) % 3, (axis + 2) % 3)) for k, t in enumerate(tensors)]
+    expected = [np.roll(p, (k, -k), axis=((axis + 1) % 3, (axis + 2) % 3)) for k, p in enumerate(parts)]
+    check(gc.pad(gc.stack(moved, axis=axis), 2) * 2, np.pad(np.stack(expected, axis=axis), 2) * 2, exact=True)
+
+
 def test_stack():
     a, b = sample((2, 3)), sample((2, 3), seed=1)
     tensors = [gc.asarray(a), gc.asarray(b)]

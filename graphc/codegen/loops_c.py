@@ -27,7 +27,9 @@ from graphc.codegen.strips_c import called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations, data_exprs
+from graphc.ir.kernel import (
+    LOAD, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations, data_exprs,
+)
 from graphc.ir.node import Node
 from graphc.ir.program import KernelSource
 from graphc.ir.target import rounded_up
@@ -199,6 +201,14 @@ class _Model:
                 "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "name": s.local,
                 "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
+    def moved(self, s: Loop, start: str, stop: str) -> dict:
+        (store,) = s.body
+        number, index = store.value.attrs
+        to, source = self.kernel.buffers[store.buffer].name, self.kernel.buffers[number].name
+        return {"kind": "moved", "axis": s.axis.name, "start": start, "stop": stop,
+                "to": f"{to}[{self.spell.index(store.index, store.buffer)}]",
+                "from": f"{source}[{self.spell.index(index, number)}]"}
+
     def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if (runs := in_runs(self, s, start, stop)) is not None:
             return runs
@@ -213,6 +223,8 @@ class _Model:
         if length >= lanes > 1 and not (long and called_often(s.body)) and not misleads(s.body):
             return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop,
                     "lanes": lanes, "body": self.statements(s.body, {})}
+        if not self.lanes_of_row and _is_move(s):
+            return self.moved(s, start, stop)
         if long:
             return strips(self, s, start, stop)
         return self.counted(s, start, stop, enclosing)
@@ -241,6 +253,16 @@ class _Model:
         self.spell.helpers["gc_stream"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
                 "kept": kept, "body": [body]}
+
+
+def _is_move(s: Loop) -> bool:
+    """Whether a piece of a loop moves neighbours in memory as they are. Each loop of its own takes the compiler long,
+    and an array may have fifty parts."""
+    if (s.start is None and s.limit is None) or len(s.body) != 1 or type(s.body[0]) is not Store:
+        return False
+    (store,) = s.body
+    return store.local is None and store.value.op is LOAD and not store.value.srcs and all(
+        index.coefficient(s.axis) == 1 and not data_exprs(index) for index in (store.index, store.value.attrs[1]))
 
 
 def _is_streamable(s, axis: Axis) -> bool:

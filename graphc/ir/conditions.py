@@ -63,11 +63,17 @@ def edge(expr: Node, axis: Axis) -> Edge | None:
     return Edge(ix.shift(rest, -rest.const), place, under)
 
 
-def cut(edges: dict[Node, Edge], first: int, last: int) -> list[tuple[int | None, int | None, dict[Node, Node]]] | None:
+def edges_of(asked: Iterable[Node], axis: Axis) -> dict[Node, Edge]:
+    """Those comparisons that look at this axis alone."""
+    return {expr: edge(expr, axis) for expr in asked if [atom for atom, _ in sides(expr)[0].terms] == [axis]}
+
+
+def cut(edges: dict[Node, Edge], first: int, last: int,
+        most: int = MAX_CUTS) -> list[tuple[int | None, int | None, dict[Node, Node]]] | None:
     """Where a loop from `first` to `last` is cut, so that none of these comparisons changes in a piece: the pieces'
-    starts and ends (None: with the loop), and the answers. None: too often."""
+    starts and ends (None: with the loop), and the answers. None: more often than `most`."""
     places = sorted({e.place for e in edges.values() if first < e.place <= last})
-    if len(places) > MAX_CUTS:
+    if len(places) > most:
         return None
     return [(start, stop, {c: e.answer(first if start is None else start) for c, e in edges.items()})
             for start, stop in zip([None, *places], [*places, None], strict=True)]

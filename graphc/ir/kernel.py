@@ -92,11 +92,15 @@ class Loop(Struct, frozen=True):
 
 
 class If(Struct, frozen=True):
-    """One of two bodies, by a condition that is the same for all iterations of the loops inside."""
+    """One of two bodies, by a condition that is the same for all iterations of the loops inside.
+
+    `share`: how often it holds, as it is counted; 1 where the other body is for edges
+    """
 
     test: Node
     body: tuple
     otherwise: tuple
+    share: float = 1.0
 
 
 class Span(Struct, frozen=True):

@@ -13,7 +13,6 @@ from msgspec import Struct
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, Template, data_exprs, operands
-from graphc.ir.node import Node
 from graphc.ir.ops import BITCAST, CAST, CONTRACT, ELEMENTWISE, FENCE, FMA, M2
 
 HALF_L2 = 1 << 18
@@ -43,28 +42,38 @@ class _Access(Struct, frozen=True):
 def kernel_cost(kernel: Kernel) -> Cost:
     loads: list[_Access] = []
     stores: list[_Access] = []
-    flops = 0
-    seen: set[tuple[Node, tuple]] = set()
+    flops = 0.0
 
-    def visit(statements: tuple, loops: tuple[Axis, ...], stage: int | None) -> None:
+    def visit(statements: tuple, loops: tuple[Axis, ...], stage: int | None, seen: set, share: float = 1.0) -> None:
         nonlocal flops
         for k, s in enumerate(statements):
             here = k if stage is None else stage
             if type(s) is Loop:
-                visit(s.body, loops if s.axis in loops else (*loops, s.axis), here)
-            elif type(s) is If:         # the other version is for the edges
-                visit(s.body, loops, here)
+                piece = _piece(s)
+                visit(s.body, loops if s.axis in loops else (*loops, s.axis), here, seen if piece == 1 else set(seen),
+                      share * piece)
+            elif type(s) is If:
+                visit(s.body, loops, here, set(seen), share * s.share)
+                if s.share < 1:
+                    visit(s.otherwise, loops, here, set(seen), share * (1 - s.share))
             elif type(s) is Template:
                 blocks = {x.block for x in s.spans}
                 outer = tuple(a for a in loops if a not in blocks)
                 flops += _multiply_adds(s) * 2 * prod(a.extent for a in outer)
                 for body in (*(o.body for o in s.operands), s.epilogue):
-                    visit(body, outer, here)
+                    visit(body, outer, here, seen, share)
             elif type(s) is not Local:
-                flops += _statement(kernel, s, loops, here, loads, stores, seen)
+                flops += share * _statement(kernel, s, loops, here, loads, stores, seen)
 
-    visit(kernel.body, kernel.parallel, None)
-    return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), flops)
+    visit(kernel.body, kernel.parallel, None, set())
+    return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), round(flops))
+
+
+def _piece(s: Loop) -> float:
+    """How much of its axis a loop goes along, where that is known."""
+    start, stop = (at.const if at is not None and at.is_const else usual
+                   for at, usual in ((s.start, 0), (s.limit, s.axis.extent)))
+    return (stop - start) / s.axis.extent
 
 
 def _multiply_adds(s: Template) -> int:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from graphc.ir import index as ix
+from graphc.ir.conditions import comparisons, edges_of
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
     LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, below, index_value, indices_of,
@@ -166,9 +167,16 @@ class Lowering:
         return None if row is None else (row, GATHERED if row.extent < BLOCK else TURNED)
 
     def is_narrow(self) -> bool:
-        """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are."""
-        return (self.kind == "map" and len(self.axes) > 1 and 1 < self.axes[-1].extent <= NARROW
-                and any(a.extent > NARROW for a in self.axes[-3:-1]) and not self.group.prologue)
+        """Whether the last axis of a map is too short to be vectorised, as the columns of a pooling window are, or each
+        element along it is something else, as in an array that is stacked along it."""
+        if self.kind != "map" or len(self.axes) < 2 or self.group.prologue:
+            return False
+        row, column = self.axes[-2:]
+        if 1 < column.extent <= NARROW:
+            return any(a.extent > NARROW for a in self.axes[-3:-1])
+        asked = comparisons(s.value for stage in self.stages for s in stage.body)
+        places = {e.place for e in edges_of(asked, column).values() if 0 < e.place < column.extent}
+        return len(places) == column.extent - 1 > 0 and row.extent > NARROW and len(self.computed()) <= WRITTEN_OUT
 
     def computed(self) -> list[Node]:
         """The operations on elements, each once."""
@@ -415,7 +423,7 @@ class Lowering:
             # Inside a block's loop, what is constant in it moves in front of it, so no test may stand between them.
             body = without_conditions(body, self.axes[-1], self.axes[:-1] if self.block is None else ())
         elif nest and not stage.reduces and not self.schedule.target.group:
-            body = without_conditions(body, nest[-1], (*self.axes, *nest[:-1]))
+            body = without_conditions(body, nest[-1], tuple(a for a in (*self.axes, *nest) if a != nest[-1]))
         elif self.tiled or nest and not stage.reduces:
             body = (Loop(nest[-1], "vector", body),)
         if self.block is not None and not stage.axes:

@@ -62,7 +62,8 @@ class _Placer:
                 scope.done.clear()
             elif type(s) is If:
                 test = self._expr(s.test, scopes)
-                scope.body.append(If(test, self._branch(s.body, scopes), self._branch(s.otherwise, scopes)))
+                scope.body.append(replace(s, test=test, body=self._branch(s.body, scopes),
+                                          otherwise=self._branch(s.otherwise, scopes)))
             elif type(s) is Local:
                 scope.body.append(s)
             else:

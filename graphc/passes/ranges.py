@@ -1,7 +1,8 @@
 """Loops without conditions: where padding and concatenation ask which part an element belongs to.
 
-Along the vectorised axis the loop is cut at the places where an answer changes, and each piece has its own body. For
-conditions on the other axes there are two versions: one with the answers of the largest part, and one that asks.
+Along the vectorised axis the loop is cut at the places where an answer changes, and each piece has its own body. So is
+one of the other axes, if no part of it is nearly all of it. For what is asked about axes beside these there are two
+versions: one with the answers of the largest part, and one that asks.
 
     for j < n: y[j] = j < 1 ? x[0] : x[j - 1]      ->      for j < 1: y[j] = x[0];   for 1 <= j < n: y[j] = x[j - 1]
 """
@@ -10,38 +11,75 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from graphc.ir import index as ix
-from graphc.ir.conditions import MAX_REPEATED, Edge, agreement, comparisons, cut, edge, sides, usual, with_answers
+from graphc.ir.conditions import (
+    MAX_CUTS, MAX_REPEATED, Edge, agreement, comparisons, cut, edges_of, usual, with_answers,
+)
 from graphc.ir.index import Axis
 from graphc.ir.kernel import If, Loop, below
 from graphc.ir.node import Node
 
+USUAL = 7 / 8           # of an axis: what lies beside a part of that size is its edges
+MAX_PIECES = 64         # of an axis, where they are short
+MAX_TEXT = 600          # expressions of short pieces together
+MAX_WORK = 20_000       # expressions that are looked at to find the pieces
+
 
 def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tuple:
     """The stores of a map kernel as loops over `axis`, with as few conditions inside as is reasonable."""
-    values = [s.value for s in body]
-    along: dict[Node, Edge] = {}
-    across: dict[Node, Node] = {}
-    for expr in comparisons(values):
-        moving = sides(expr)[0]
-        (atom, _), one = moving.terms[0], len(moving.terms) == 1
-        if one and atom == axis:
-            along[expr] = edge(expr, axis)
-        elif one and atom in other:
-            across[expr] = usual(expr)
-    plain = (Loop(axis, "vector", body),)
-    if not along and not across or sum(1 for _ in below(values)) > MAX_REPEATED:
-        return plain
-    fast = _pieces(tuple(_resolve(s, across) for s in body), axis, along)
-    return (If(agreement(across), fast, plain),) if across else fast
+    asked = comparisons(s.value for s in body)
+    if not asked:
+        return (Loop(axis, "vector", body),)
+    return _by_parts(body, axis, other, asked) or _usually(body, axis, other, asked)
+
+
+def _by_parts(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]) -> tuple:
+    """The loops in each part of that axis of the others which has most of them; () if that is not reasonable."""
+    across, edges = max(((a, edges_of(asked, a)) for a in other), key=lambda found: len(found[1]), default=(axis, {}))
+    extent = across.extent
+    pieces = cut(edges, 0, extent - 1, MAX_PIECES)
+    if not edges or pieces is None or len(pieces) * _size(body) > MAX_WORK:
+        return ()
+    starts = [*(start or 0 for start, _, _ in pieces), extent]
+    if max(stop - start for start, stop in zip(starts, starts[1:], strict=False)) > USUAL * extent:
+        return ()
+    rest = tuple(a for a in other if a != across)
+    found: tuple = ()
+    for start, stop, answers in reversed(pieces):
+        here = without_conditions(_resolved(body, answers), axis, rest)
+        if stop is not None:        # what lies before has been asked about
+            test = next(c for c, e in edges.items() if e.place == stop)
+            share = (stop - (start or 0)) / (extent - (start or 0))
+            here = (If(agreement({test: answers[test]}), here, found, share),)
+        found = here
+    return found if _size(found) <= MAX_TEXT else ()
+
+
+def _usually(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]) -> tuple:
+    along = edges_of(asked, axis)
+    across = {expr: usual(expr) for a in other for expr in edges_of(asked, a)}
+    if not across:
+        return _pieces(body, axis, along)
+    if _size(body) > MAX_REPEATED:
+        return (Loop(axis, "vector", body),)
+    return (If(agreement(across), _pieces(_resolved(body, across), axis, along), (Loop(axis, "vector", body),)),)
 
 
 def _pieces(body: tuple, axis: Axis, along: dict[Node, Edge]) -> tuple:
-    pieces = cut(along, 0, axis.extent - 1)
-    if pieces is None or len(pieces) == 1:
-        return (Loop(axis, "vector", body),)
-    return tuple(Loop(axis, "vector", tuple(_resolve(s, answers) for s in body), ix.constant(stop or axis.extent),
-                      ix.constant(start or 0)) for start, stop, answers in pieces)
+    """The loop over the axis in pieces; whole, if there were too many or they are too long."""
+    whole, pieces = (Loop(axis, "vector", body),), cut(along, 0, axis.extent - 1, MAX_PIECES)
+    if pieces is None or len(pieces) == 1 or len(pieces) * _size(body) > MAX_WORK:
+        return whole
+    found = tuple(Loop(axis, "vector", _resolved(body, answers), ix.constant(stop or axis.extent),
+                       ix.constant(start or 0)) for start, stop, answers in pieces)
+    few = len(pieces) <= MAX_CUTS + 1 and _size(body) <= MAX_REPEATED
+    return found if few or _size(found) <= MAX_TEXT else whole
 
 
-def _resolve(store, answers: dict[Node, Node]):
-    return replace(store, value=with_answers(store.value, answers))
+def _size(body: tuple) -> int:
+    """How many expressions a text has."""
+    return sum(_size((*s.body, *s.otherwise)) if type(s) is If else _size(s.body) if type(s) is Loop
+               else sum(1 for _ in below([s.value])) for s in body)
+
+
+def _resolved(body: tuple, answers: dict[Node, Node]) -> tuple:
+    return tuple(replace(s, value=with_answers(s.value, answers)) for s in body)
