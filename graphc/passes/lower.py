@@ -174,6 +174,8 @@ class Lowering:
         row, column = self.axes[-2:]
         if 1 < column.extent <= NARROW:
             return any(a.extent > NARROW for a in self.axes[-3:-1])
+        if self.schedule.target.group:      # work items beside one another store neighbours
+            return False
         asked = comparisons(s.value for stage in self.stages for s in stage.body)
         places = {e.place for e in edges_of(asked, column).values() if 0 < e.place < column.extent}
         return len(places) == column.extent - 1 > 0 and row.extent > NARROW and len(self.computed()) <= WRITTEN_OUT
