@@ -11,11 +11,13 @@ import numpy as np
 import programs as random_programs
 import pytest
 import test_goldens
+import test_simulator
 
 import graphc as gc
-from graphc import canonical
+from graphc import canonical, codegen
 from graphc.api.record import wrap
 from graphc.build import build
+from graphc.codegen.loader import Loader
 from graphc.errors import NoCompilerError
 from graphc.ir import dtype as dtypes
 from graphc.ir.node import make
@@ -26,6 +28,10 @@ from graphc.runtime import checkers, nvrtc
 SEEDS = range(20_000, 20_005)
 DIALECTS = ("cuda", "hip")
 CHECKED = (*DIALECTS, "opencl")
+
+
+def listed(found: gc.Tensor | tuple[gc.Tensor, ...]) -> list[gc.Tensor]:
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def kernels_of(roots: list, dialect: str) -> tuple[KernelSource, ...]:
@@ -50,8 +56,7 @@ def accepted(kernels: tuple[KernelSource, ...], dialect: str) -> list[checkers.F
 @pytest.mark.parametrize("dialect", CHECKED)
 @pytest.mark.parametrize("name", test_goldens.ALL)
 def test_golden_programs(name, dialect, record_property):
-    found = test_goldens.ALL[name]()
-    kernels = kernels_of(list(found) if isinstance(found, tuple) else [found], dialect)
+    kernels = kernels_of(listed(test_goldens.ALL[name]()), dialect)
     findings = []
     for kernel in kernels:
         findings += (of_one := accepted((kernel,), dialect))
@@ -176,3 +181,44 @@ def test_devices_spell_marked_operations_otherwise(dialect, spelled):
     assert texts("float32") == []
     with gc.fast_math():
         assert len(texts("float32")) == 3 and texts("float64") == ["gc_fma_"]
+
+
+TAG = re.compile(r"{%-? (?:if|elif|else|for|macro)\b.*?%}")
+# What OpenCL has not: a matrix unit, tables of launches, words that CUDA keeps in shared memory.
+NOT_OF_OPENCL = {"{% macro mma(s) -%}", "{% if f.plain and copied %}", "{% if k.room %}", "{% if k.shared_words %}"}
+
+
+class Marked(Loader):
+    """Templates of which every branch says that it is rendered."""
+
+    def __init__(self, files: list[str]) -> None:
+        super().__init__()
+        self.files, self.branches, self.rendered = files, set(), set()
+
+    def get_source(self, environment, template):
+        text, *rest = super().get_source(environment, template)
+        return TAG.sub(lambda tag: self._mark(template, text, tag), text) if template in self.files else text, *rest
+
+    def _mark(self, path: str, text: str, tag: re.Match) -> str:
+        if "{% if table %}" in text[:tag.end()] or tag[0] in NOT_OF_OPENCL:
+            return tag[0]
+        branch = f"{path}:{text.count(chr(10), 0, tag.start()) + 1}: {tag[0]}"
+        self.branches.add(branch)
+        return f"{tag[0]}{{{{ rendered.add({branch!r}) or '' }}}}"
+
+
+def test_the_simulator_runs_every_form_of_kernel(monkeypatch):
+    """Each branch of the templates that OpenCL has is in a kernel of a program of tests/test_simulator.py."""
+    names = ("kernel", "loops", "gemm", "gemv", "runs", "attention", "weighted")
+    loader = Marked([f"gpu/{name}.j2" for name in names])
+    environment = codegen.environment.__wrapped__().overlay(loader=loader, bytecode_cache=None)
+    environment.globals = environment.globals | {"rendered": loader.rendered}
+    monkeypatch.setattr(codegen, "environment", lambda: environment)
+    test_simulator.shorten_goldens(monkeypatch)
+    goldens = [test_goldens.ALL[name] for name in test_simulator.GOLDENS]
+    for program in (*test_simulator.PROGRAMS.values(), *goldens):
+        kernels_of(listed(program()), "opencl")
+    test_simulator.lower_limits(monkeypatch)
+    for program in test_simulator.LARGE.values():
+        kernels_of(listed(program()), "opencl")
+    assert loader.branches and not sorted(loader.branches - loader.rendered)
