@@ -31,6 +31,7 @@ class KernelPlan(Struct, frozen=True):
     inside                            of a loop or branch: the kernels of a turn; its own bytes and flops are those of
                                       all turns (of one, where their number is not known; of the larger branch)
     launch                            (chunks, threads)
+    items                             work items of the group that takes a chunk; 0: a thread takes it
     follows                           whether each chunk runs right after that of the kernel before (passes/follow.py)
     cached                            "in memory", "on disk", "not compiled", "library" or, of a loop, "inside"
     """
@@ -46,6 +47,7 @@ class KernelPlan(Struct, frozen=True):
     cached: str
     members: int = 1
     follows: bool = False
+    items: int = 0
     inside: tuple[KernelPlan, ...] = ()
 
     def __str__(self) -> str:
@@ -134,7 +136,8 @@ def _kernel(step: Batch, follows: bool, built: Built, states: dict) -> KernelPla
     chunks = sum(m.kernel.chunks for m in step.members)
     return KernelPlan(step.members[0].kernel.name, source.text, sum(c.bytes_read for c in costs),
                       sum(c.bytes_written for c in costs), sum(c.flops for c in costs), _origins(outputs, built),
-                      "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members), follows)
+                      "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members), follows,
+                      built.schedule.target.group)
 
 
 def _member_shapes(member: LoweredKernel) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import linecache
+import os
 import sys
 import tempfile
 import textwrap
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphc.cli import UsageError
-from graphc.cli.target import Collected, collect
+from graphc.cli.target import Collected, collect, dialect_of_absent
 from graphc.units import amount
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
@@ -25,16 +26,17 @@ def dump_kernels(options: argparse.Namespace) -> int:
     """Show every kernel that a program needed, in order, or write each to a file."""
     if options.out:
         _check_writable(Path(options.out))  # before the program runs, which may take long
-    found = collect(options.target, options.arguments, options.backend, absent=True)
+    backend = options.backend or dialect_of_absent(os.environ.get("GRAPHC_BACKEND"))
+    found = collect(options.target, options.arguments, backend, absent=True)
     kernels = [kernel for plan in found.plans for kernel in plan.kernels]
     if options.out:
-        _write(Path(options.out), kernels, options.format, options.backend)
+        _write(Path(options.out), kernels, options.format, backend)
     elif options.format == "json":
         print(json.dumps([as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)], indent=2))
     else:
         _show(kernels)
-    _say_if_none(found)
-    return _check(found.plans, options.backend) or found.status if options.check else found.status
+    _say_if_none(found, backend)
+    return _check(found.plans, backend) or found.status if options.check else found.status
 
 
 def _check(plans: list[Any], name: str | None) -> int:
@@ -66,17 +68,23 @@ def _dialect(name: str | None) -> str:
 def header(number: int, kernel: Any) -> str:
     """The comment over a kernel's source. It is not part of what is compiled, so that lines and sizes of the user's
     program never cause a compile."""
-    chunks, threads = kernel.launch
     rows = [
         ("from", ", ".join(kernel.origins) or "no line of a program"),
         ("shapes", kernel.shapes),
         ("bytes", f"{amount(kernel.bytes_read, 'B')} read, {amount(kernel.bytes_written, 'B')} written"),
         ("flops", amount(kernel.flops)),
-        ("launch", f"{chunks} chunk{'s' * (chunks != 1)} on {threads} thread{'s' * (threads != 1)}"),
+        ("launch", _launch(kernel)),
         ("cache", str(kernel.cached)),
     ]
     lines = [f"/* kernel {number}: {kernel.name}", *(f" *   {name:<7} {text}" for name, text in rows), " */"]
     return "\n".join(lines)
+
+
+def _launch(kernel: Any) -> str:
+    chunks, threads = kernel.launch
+    if kernel.items:
+        return f"{chunks} group{'s' * (chunks != 1)} of {kernel.items} work items"
+    return f"{chunks} chunk{'s' * (chunks != 1)} on {threads} thread{'s' * (threads != 1)}"
 
 
 def as_dict(number: int, kernel: Any) -> dict[str, Any]:
@@ -91,6 +99,7 @@ def as_dict(number: int, kernel: Any) -> dict[str, Any]:
         "flops": kernel.flops,
         "chunks": chunks,
         "threads": threads,
+        "items": kernel.items,
         "cached": kernel.cached,
         "source": kernel.source,
     }
@@ -155,7 +164,7 @@ def explain(options: argparse.Namespace) -> int:
             for part in textwrap.wrap(line, min(console.width, WIDTH) - 4, initial_indent="- ", subsequent_indent="  "):
                 console.print(f"  {part}", markup=False)
         console.print()
-    _say_if_none(found)
+    _say_if_none(found, options.backend)
     return found.status
 
 
@@ -172,8 +181,8 @@ def _details(kernel: Any, width: int) -> Iterator[str]:
         yield f"and {len(kernel.origins) - LINES} more lines"
 
 
-def _say_if_none(found: Collected) -> None:
+def _say_if_none(found: Collected, backend: str | None) -> None:
     if not any(plan.kernels for plan in found.plans):
         import graphc as gc
 
-        print(f"graphc: no kernel was needed on backend {gc.get_backend_name()}", file=sys.stderr)
+        print(f"graphc: no kernel was needed on backend {backend or gc.get_backend_name()}", file=sys.stderr)

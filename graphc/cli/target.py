@@ -33,7 +33,7 @@ def collect(
     if not _is_function(target):
         _check_file(target)
     plans: list[Any] = []
-    shown = _dialect_of_absent(backend) if absent else None
+    shown = dialect_of_absent(backend) if absent else None
     use_backend(backend if shown is None else _other_than_absent())
     driver.shown_dialect = shown
     driver.observers.append(plans.append)
@@ -74,7 +74,7 @@ def use_backend(name: str | None) -> None:
         os.environ["GRAPHC_BACKEND"] = name
 
 
-def _dialect_of_absent(name: str | None) -> str | None:
+def dialect_of_absent(name: str | None) -> str | None:
     """The dialect of a backend that cannot run here: its kernels can be written all the same."""
     from graphc.codegen import is_dialect
     from graphc.runtime import backend as backends
