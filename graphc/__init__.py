@@ -7,7 +7,8 @@ that `import graphc` stays quick.
 from __future__ import annotations
 
 from graphc.api.composites import (
-    angle, deg2rad, degrees, divmod, fmax, fmin, heaviside, isneginf, isposinf, logaddexp, rad2deg, radians,
+    angle, cbrt, deg2rad, degrees, divmod, fabs, float_power, fmax, fmin, heaviside, isneginf, isposinf, logaddexp,
+    logaddexp2, modf, rad2deg, radians,
 )
 from graphc.api.creation import (
     arange, array, asarray, copy, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid,
@@ -15,9 +16,9 @@ from graphc.api.creation import (
 )
 from graphc.api.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_type
 from graphc.api.elementwise import (
-    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
-    atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
-    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, divide, equal, erf, exp, exp2, expm1, floor,
+    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, around, asin, asinh,
+    atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
+    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, divide, equal, erf, exp, exp2, expm1, fix, floor,
     floor_divide, fmod, greater, greater_equal, hypot, imag, invert, isfinite, isinf, isnan, left_shift, less,
     less_equal, log, log10, log1p, log2, logical_and, logical_not, logical_or, logical_xor, make_complex, maximum,
     minimum, mod, multiply, negative, nextafter, not_equal, positive, pow, power, real, reciprocal, remainder,
@@ -33,8 +34,9 @@ from graphc.api.manipulation import (
 )
 from graphc.api.methods import install as _install
 from graphc.api.reductions import (
-    all, allclose, any, argmax, argmin, array_equal, average, count_nonzero, cov, cumprod, cumsum, cumulative_prod,
-    cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, percentile, prod, ptp, quantile, std, sum, var,
+    all, allclose, amax, amin, any, argmax, argmin, array_equal, average, count_nonzero, cov, cumprod, cumsum,
+    cumulative_prod, cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, percentile, prod, ptp, quantile,
+    std, sum, var,
 )
 from graphc.ir.dtype import (
     DType, bfloat16, bool, complex64, complex128, default_float, float16, float32, float64, int8, int16, int32, int64,
@@ -67,19 +69,23 @@ _LAZY = {
     "vmap": "graphc.batching",
     **dict.fromkeys("overlap_add sliding_window_view".split(), "graphc.api.windows"),
     **dict.fromkeys(
-        "argsort argwhere bincount flatnonzero histogram isin nonzero searchsorted sort topk unique unique_all"
+        "argpartition argsort argwhere bincount flatnonzero histogram histogram2d histogramdd isin lexsort nonzero"
+        " partition searchsorted sort topk unique unique_all"
         " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
     **dict.fromkeys(
-        "blackman convolve corrcoef correlate digitize geomspace gradient hamming hanning interp logspace nan_to_num"
-        " polyval sinc trapezoid"
-        .split(), "graphc.api.samples"),
+        "bartlett blackman convolve corrcoef correlate digitize geomspace gradient hamming hanning interp logspace"
+        " nan_to_num sinc trapezoid unwrap".split(), "graphc.api.samples"),
+    **dict.fromkeys(
+        "polyadd polyder polyfit polyint polymul polysub polyval roots vander".split(), "graphc.api.polynomials"),
+    **dict.fromkeys("bitwise_count gcd lcm".split(), "graphc.api.integers"),
     **dict.fromkeys(
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile"
         " nanstd nansum nanvar".split(),
         "graphc.api.missing"),
     **dict.fromkeys(
-        "append block column_stack diagflat dstack fliplr flipud hsplit ravel_multi_index rot90 select tril_indices"
-        " triu_indices unravel_index vsplit".split(), "graphc.api.arranging"),
+        "append atleast_3d block column_stack delete diag_indices diagflat dsplit dstack fliplr flipud hsplit indices"
+        " insert ix_ ravel_multi_index rot90 select tril_indices triu_indices unravel_index vsplit".split(),
+        "graphc.api.arranging"),
     **dict.fromkeys(
         "cross diag dot inner kron outer tensordot vdot vecdot".split(), "graphc.api.linalg"),
     **dict.fromkeys("cumulative_max cumulative_min".split(), "graphc.api.running"),

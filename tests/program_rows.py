@@ -31,7 +31,7 @@ _UNARY = ("exp log sin cos tanh sqrt abs neg square sigmoid relu gelu floor ceil
           " isnan isfinite atan cosh asin").split()  # fmt: skip
 _RARE_UNARY = ("acos acosh asinh atanh tan sinh exp2 log2 log10 signbit reciprocal rsqrt isinf isposinf isneginf"
                " logical_not positive degrees radians softplus softsign silu mish elu selu relu6 hardsigmoid hardswish"
-               " hardtanh leaky_relu log_sigmoid").split()  # fmt: skip
+               " hardtanh leaky_relu log_sigmoid cbrt").split()  # fmt: skip
 _COMPLEX_UNARY = "abs real imag conj exp sqrt log sin cos tanh square angle negative isnan isfinite sign".split()
 
 
@@ -71,6 +71,8 @@ def arithmetic(w: Writer) -> str | None:
 def integer(w: Writer) -> str | None:
     name = w.pick("iu")
     op = w.random.choice("// % & | ^ << >>".split())
+    if name is not None and w.random.random() < 0.05:
+        return f"gc.{w.random.choice(('gcd', 'lcm'))}({name}, {w.like(name)})"
     return None if name is None else f"{name} {op} {w.like(name)}"
 
 
@@ -78,7 +80,8 @@ def integer(w: Writer) -> str | None:
 def special_binary(w: Writer) -> str | None:
     name = w.pick("f")
     op = w.random.choice(("atan2", "hypot", "floor_divide", "remainder", "fmod", "logaddexp", "pow", "nextafter",
-                          "copysign", "heaviside", "fmax", "fmin", "isclose", "logical_and", "logical_xor"))
+                          "copysign", "heaviside", "fmax", "fmin", "isclose", "logical_and", "logical_xor",
+                          "logaddexp2"))
     return None if name is None else f"gc.{op}({name}, {w.like(name)})"
 
 
@@ -363,6 +366,8 @@ def along_an_axis(w: Writer) -> str | None:
         f"gc.unstack({name}, axis={axis})[{w.random.randrange(n)}]", f"gc.moveaxis({name}, {axis}, 0)",
         f"gc.flip(gc.cumulative_sum(gc.flip({name}, axis={axis}), axis={axis}), axis={axis})",
         f"gc.take_along_axis({name}, gc.argmax({name}, axis={axis}, keepdims=True), axis={axis})",
+        f"gc.insert({name}, {w.random.randint(0, n)}, 3, axis={axis})",
+        f"gc.delete({name}, {sorted({0, n // 2, n - 1})}, axis={axis})",
         f"gc.swapaxes({name}, {axis}, -1)", f"gc.squeeze(gc.expand_dims({name}, {axis}), {axis}) * 1",
         f"gc.pad({name}, {min(n - 1, 2)}, mode={w.random.choice(('edge', 'reflect', 'symmetric', 'wrap'))!r})"))
 
@@ -432,4 +437,17 @@ def classes(w: Writer) -> str | None:
         return None
     rows, n = w.value(name).shape
     labels = _positions(w, n, (rows,)).partition(" -")[0]
-    return w.random.choice((f"gc.cross_entropy({name}, {labels})", f"{name} * gc.one_hot({labels}, {n})"))
+    return w.random.choice((
+        f"gc.cross_entropy({name}, {labels})", f"{name} * gc.one_hot({labels}, {n})",
+        f"gc.cross_entropy({name}, {labels}, ignore_index=0, label_smoothing=0.1, reduction='sum')"))
+
+
+@row(1)
+def resized(w: Writer) -> str | None:
+    name = w.pick("f", where=lambda t: 3 <= t.ndim <= 5 and 0 < t.size <= 20_000 and min(t.shape) > 0)
+    if name is None:
+        return None
+    ndim = w.value(name).ndim
+    mode = w.random.choice(("nearest", "nearest-exact", {3: "linear", 4: "bilinear", 5: "trilinear"}[ndim]))
+    sizes = tuple(w.random.choice((1, 2, 5, 2 * n)) for n in w.value(name).shape[2:])
+    return f"gc.nn.interpolate({name}, {sizes}, mode={mode!r})"

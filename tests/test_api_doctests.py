@@ -9,8 +9,9 @@ import pytest
 
 import graphc as gc
 
-MODULES = ["activations", "arranging", "attention", "convolution", "distributions", "einsum", "fft", "linalg",
-           "manipulation", "missing", "products", "random", "reductions", "running", "sets", "sorting"]
+MODULES = ["activations", "arranging", "attention", "composites", "convolution", "distributions", "einsum", "fft",
+           "integers", "linalg", "manipulation", "matrix_functions", "missing", "polynomials", "products", "random",
+           "reductions", "running", "samples", "sets", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

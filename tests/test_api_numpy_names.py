@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 from api_compare import check, sample
+from test_gradients import check as check_gradient
 
 import graphc as gc
 
@@ -55,6 +57,62 @@ CALLS = {
     "var of complex numbers where": lambda np, x: np.var(x + 1j * x[::-1], axis=1, where=x > -0.5, ddof=1),
     **{name: lambda np, x, name=name: getattr(np, name)(np.asarray([3, 1, 5, 1]), np.asarray([[5, 2], [2, 9]]))
        for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d")},
+    **{f"insert {k}": lambda np, x, arguments=arguments: np.insert(x, *arguments[:-1], axis=arguments[-1])
+       for k, arguments in enumerate([(2, 7.0, None), (2, 7.0, 1), (-1, [1, 2, 3, 4, 5], 1), ([1], [[1, 2]] * 5, 1),
+                                      (1, [[1] * 5, [2] * 5], 1), ([5, 0, 0, 2], [1, 2, 3, 4], 1), ([], 9, 1),
+                                      (slice(0, 6, 2), 9, 1), (np.array([True, False] * 3), 8, 1),
+                                      ([1, 2], [3, 4], None)])},
+    "insert into integers": lambda np, x: np.insert(np.asarray([1, 2], "int32"), 1, 9.7),
+    **{f"delete {k}": lambda np, x, arguments=arguments: np.delete(x, *arguments) for k, arguments in enumerate([
+        (2,), ([0, -1, 3], 1), (slice(1, None, 2), 1), ([True, False] * 3, 1), ([], 0), (list(range(0, 30, 2)),),
+        (np.arange(24), None)])},
+    **{f"unwrap {k}": lambda np, x, options=options: np.unwrap(x * 9, **options)
+       for k, options in enumerate([{}, {"axis": 0}, {"discont": 5.0}, {"period": 3.5}])},
+    **{f"unwrap {n} samples": lambda np, x, n=n: np.unwrap(x[:, :n]) for n in (0, 1)},
+    **{f"unwrap integers by {n}": lambda np, x, n=n: np.unwrap(np.asarray([0, 2, 3, -2, 9, 1]), period=n)
+       for n in (4, 5)},
+    "unwrap half a turn": lambda np, x: np.unwrap(np.asarray([0.0, np.pi, 2 * np.pi, np.pi])),
+    "lexsort": lambda np, x: np.lexsort((np.asarray([1, 5, 1, 4, 3, 4, 4]), np.asarray([9, 4, 0, 4, 0, 2, 1]))),
+    "lexsort along 0": lambda np, x: np.lexsort((np.round(x), np.round(x[::-1] / 2)), axis=0),
+    "lexsort of rows": lambda np, x: np.lexsort(np.round(x)),
+    "partition": lambda np, x: np.partition(x, 2)[:, 2], "argpartition": lambda np, x: np.argpartition(x, 2, axis=0)[2],
+    **{f"{name} {k}": lambda np, x, name=name, pair=pair: getattr(np, name)(*map(np.asarray, pair))
+       for name in ("gcd", "lcm") for k, pair in enumerate([([12, -9, 0, 0], [18, 6, 5, 0]), (7, [[21], [14]]),
+                                                            ([2**40 * 9, 4], [2**20 * 6, 2**30])])},
+    "gcd of the least": lambda np, x: np.gcd(np.asarray([-2**63, 2**62]), 6),
+    "gcd of bytes": lambda np, x: np.gcd(np.asarray([-128, 12], "int8"), 6),
+    "bitwise_count": lambda np, x: np.bitwise_count(np.asarray([-2**63, 12, 2**63 - 1, 0, -1])),
+    **{f"histogram2d {k}": lambda np, x, k=k, options=options: np.histogram2d(x[0], x[1], **options)[k]
+       for k, options in enumerate([{}, {"bins": [3, [-2.0, 0, 1, 2]]}, {"bins": 4, "range": [[-1, 1], [-2, 2]]}])},
+    "histogram2d weighted": lambda np, x: np.histogram2d(x[0], x[1], 3, weights=x[2])[0],
+    "histogram2d as a density": lambda np, x: np.histogram2d(x[0], x[1], [-1.0, 0, 0.5, 2], density=True)[0],
+    "histogramdd": lambda np, x: np.histogramdd(x[:, :3], (2, 3, 4))[0],
+    **{f"multi_dot {k}": lambda np, x, of=of: np.linalg.multi_dot(of(x)) for k, of in enumerate(
+        [lambda x: [x, x.T], lambda x: [x, x.T, x, x[0]], lambda x: [x[:, 0], x, x[0]], lambda x: [x.T, x, x.T, x]])},
+    "polyfit": lambda np, x: np.polyfit(x[0], x[1], 3), "polyfit of several": lambda np, x: np.polyfit(x[0], x.T, 2),
+    "polyfit weighted": lambda np, x: np.polyfit(x[0], x[1], 2, w=abs(x[2])),
+    "polyfit with covariance": lambda np, x: np.polyfit(x[0], x[1], 2, cov=True)[1],
+    "polyfit unscaled": lambda np, x: np.polyfit(x[0], x.T, 2, cov="unscaled")[1],
+    "polyfit of several with covariance": lambda np, x: np.polyfit(x[0], x.T, 2, cov=True)[1],
+    "vander": lambda np, x: np.vander(x[0], 3), "vander rising": lambda np, x: np.vander(x[0], increasing=True),
+    "polyder": lambda np, x: np.polyder(x[0], 2), "polyint": lambda np, x: np.polyint(x[0], 2, [1, 2]),
+    "polymul": lambda np, x: np.polymul(x[0], x[1, :3]), "polysub": lambda np, x: np.polysub(x[0], x[1, :3]),
+    "roots": lambda np, x: np.sort(abs(np.roots(np.concat([np.zeros(1), x[0], np.zeros(2)])))),
+    "roots of one": lambda np, x: np.roots(np.asarray([2.0, 4.0])).real, "no roots": lambda np, x: np.roots(
+        np.asarray([0.0, 3.0])).real,
+    "cbrt": lambda np, x: np.cbrt(np.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e-310, 1e300, -64])),
+    "modf": lambda np, x: np.stack(np.modf(np.asarray([1.25, -2.5, np.inf, -np.inf, np.nan, -3.0, -0.0]))),
+    "logaddexp2": lambda np, x: np.logaddexp2(x, np.asarray([np.inf, -np.inf, 1.0, 2.0, 900.0, -900.0])),
+    "float_power": lambda np, x: np.float_power(np.asarray([2, 4]), -1), "fabs": lambda np, x: np.fabs(x),
+    "fix": lambda np, x: np.fix(x * 3), "around": lambda np, x: np.around(x, 1), "amax": lambda np, x: np.amax(x, 0),
+    "indices": lambda np, x: np.indices((2, 3)), "ix_": lambda np, x: x[np.ix_([0, 2], [True, False] * 3)],
+    "diag_indices": lambda np, x: np.stack(np.diag_indices(3)), "bartlett": lambda np, x: np.bartlett(6),
+    **{f"atleast_3d {n}": lambda np, x, n=n: np.atleast_3d([np.asarray(3.0), x[0], x, np.stack([x, x])][n])
+       for n in range(4)},
+    "dsplit": lambda np, x: np.dsplit(np.stack([x, x, x], -1), 3)[1],
+    "tensorsolve": lambda np, x: np.linalg.tensorsolve(
+        np.moveaxis((np.eye(30) + 0.1).reshape(5, 6, 30), -1, 0), x, (0,)),
+    "tensorinv": lambda np, x: np.linalg.tensorinv(np.eye(30).reshape(5, 6, 30) + 0.1),
     **{f"cond {p}": lambda np, x, p=p: np.linalg.cond(x[:3, :3] + np.eye(3), p) for p in (None, 1, "fro", -2)},
 }
 
@@ -65,6 +123,70 @@ def test_what_numpy_gives(call):
     x = X if "nan" in next(name for name, c in CALLS.items() if c is call) else np.nan_to_num(X)
     with gc.backend("reference"):
         check(call(gc, gc.asarray(x)), call(np, x))
+
+
+def test_arguments_that_do_not_fit():
+    x = gc.zeros((2, 3))
+    for error, text, call in (
+            (IndexError, "position 4 is out of range for an axis of 3", lambda: gc.insert(x, 4, 0, axis=1)),
+            (IndexError, "position 3 is out of range", lambda: gc.delete(x, [0, 3], axis=1)),
+            (TypeError, "positions are integers", lambda: gc.delete(x, 1.5)),
+            (ValueError, r"a mask of shape \(2,\)", lambda: gc.delete(x, [True, False])),
+            (ValueError, "do not fit into shape", lambda: gc.insert(x[0], 1, x)),
+            (ValueError, "arrays of one shape", lambda: gc.lexsort([x, x[0]])),
+            (ValueError, "kth is 7", lambda: gc.partition(x, 7)),
+            (TypeError, "needs integers, not float64", lambda: gc.gcd(x, 2)),
+            (TypeError, "needs integers", lambda: gc.bitwise_count(x)),
+            (ValueError, "bins and a range for each axis", lambda: gc.histogramdd(x, [2, 2])),
+            (ValueError, "at least two matrices", lambda: gc.linalg.multi_dot([x])),
+            (ValueError, "not square", lambda: gc.linalg.expm(x)),
+            (ValueError, "no polynomial of degree", lambda: gc.polyfit(x[0], x[0, :2], 1)),
+            (ValueError, "do not scale the covariance", lambda: gc.polyfit(x[0], x[0], 2, cov=True)),
+            (RuntimeError, "outside of the traced function", lambda: gc.jit(gc.roots)(gc.ones(3)))):
+        with pytest.raises(error, match=text):
+            call()
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0, 30.0])
+def test_the_exponential_of_matrices(size):
+    x = sample((2, 4, 4)) * size * np.array([[[-1.0]], [[0.1]]])
+    with gc.backend("reference"):
+        found = gc.linalg.expm(gc.asarray(x))
+        np.testing.assert_allclose(found.numpy(), scipy.linalg.expm(x), rtol=0, atol=1e-11 * found.numpy().max())
+        z = x[0] * (0.3 + 1j)
+        np.testing.assert_allclose(gc.linalg.expm(gc.asarray(z)).numpy(), scipy.linalg.expm(z), rtol=1e-9, atol=1e-11)
+
+
+def test_the_exponential_of_other_matrices():
+    with gc.backend("reference"):
+        half = gc.linalg.expm(gc.asarray([[0.0, 1.0], [0.0, 0.0]], dtype="float16"))
+        assert half.dtype == gc.float16 and half.tolist() == [[1, 1], [0, 1]]
+        assert gc.linalg.expm(gc.zeros((3, 0, 0))).shape == (3, 0, 0)
+        for wrong in (1e9, np.nan, np.inf):
+            assert np.isnan(gc.linalg.expm(gc.asarray([[wrong, 0.0], [0.0, 1.0]])).numpy()).all()
+        x = sample((3, 3))
+        check(gc.jit(gc.linalg.expm)(gc.asarray(x)), scipy.linalg.expm(x))
+        check(gc.vmap(gc.linalg.expm)(gc.asarray([x, x * 9])), scipy.linalg.expm(np.stack([x, x * 9])))
+
+
+COMPOSITES = {
+    "insert": lambda x: gc.insert(x, [1, 3, 3], gc.stack([x[:, 0], x[:, 2], x[:, 1]], 1), axis=1),
+    "delete": lambda x: gc.delete(x, [1, 3], axis=1), "unwrap": lambda x: gc.unwrap(x * 9),
+    "expm": lambda x: gc.linalg.expm(x[:, :4]), "multi_dot": lambda x: gc.linalg.multi_dot([x, x.T, x, x[0]]),
+    "polyfit": lambda x: gc.polyfit(x[0], x[1], 2), "cbrt": gc.cbrt, "logaddexp2": lambda x: gc.logaddexp2(x, x.T[0]),
+    "polyint": lambda x: gc.polyint(x[0], 2), "roots of squares": lambda x: gc.polymul(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites_have_gradients_and_batches(name):
+    f, x = COMPOSITES[name], sample((4, 5), seed=3)[:, :5]
+    x = x[:, :4] if name == "logaddexp2" else x
+    with gc.backend("reference"):
+        check_gradient(f, x, second=False, rtol=1e-5)
+        check(gc.jit(f)(gc.asarray(x)), f(gc.asarray(x)).numpy())
+        batch = np.stack([x, x[::-1]])
+        check(gc.vmap(f)(gc.asarray(batch)), np.stack([f(gc.asarray(row)).numpy() for row in batch]))
 
 
 def test_refusals():

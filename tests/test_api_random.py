@@ -155,6 +155,45 @@ def test_choice():
     raises(ValueError, "do not fit 3 elements", generator().choice, 3, 2, p=[0.5, 0.5])
 
 
+def test_choice_by_probabilities_without_replacement():
+    """A draw is the first of a race; then one among the others. The chances of all pairs, by hand."""
+    g, p = generator(), np.array([0.1, 0.2, 0.0, 0.7])
+    pairs = np.stack([g.choice(4, 2, replace=False, p=p).numpy() for _ in range(1500)])
+    assert (pairs[:, 0] != pairs[:, 1]).all() and not (pairs == 2).any()
+    chances = np.array([[p[i] * p[j] / (1 - p[i]) * (i != j) for j in range(4)] for i in range(4)])
+    found = np.zeros((4, 4))
+    np.add.at(found, tuple(pairs.T), 1 / len(pairs))
+    np.testing.assert_allclose(found, chances, atol=0.06)
+    assert sorted(g.choice(gc.asarray([5, 6, 7]), 2, replace=False, p=[0.5, 0.5, 0.0]).tolist()) == [5, 6]
+    raises(ValueError, "fewer than 2 elements", g.choice, 3, 2, replace=False, p=[1.0, 0.0, 0.0])
+    raises(ValueError, "do not fit 3 elements", g.choice, 3, 1, replace=False, p=[0.5, 0.5])
+
+
+def test_counts_of_tensors():
+    n, p = gc.asarray([0, 5, 9, 40, 100]), gc.asarray([0.3, 0.0, 1.0, 0.25, 0.9])
+    x = generator().binomial(n, p, (4000, 5)).numpy()
+    np.testing.assert_allclose(x.mean(0), [0, 0, 9, 10, 90], atol=0.3)
+    np.testing.assert_allclose(x.var(0), [0, 0, 0, 7.5, 9], rtol=0.15)
+    assert x.dtype == np.int64 and generator().binomial(n, 0.5).shape == (5,) and x[:, 4].max() <= 100
+    few = generator().binomial(n, p).numpy()
+    with gc.backend("reference"):
+        assert generator().binomial(n.to("reference"), p.to("reference")).tolist() == few.tolist()
+    rows = generator().multinomial(20, [0.2, 0.0, 0.3, 0.5], 3000).numpy()
+    assert (rows.sum(1) == 20).all()
+    np.testing.assert_allclose(rows.mean(0), [4, 0, 6, 10], atol=0.3)
+    assert generator().multinomial(3, [1.0], (2, 2)).tolist() == [[[3], [3]]] * 2
+    draw = gc.jit(lambda p: gc.random.binomial(10, p))
+    assert draw(p).tolist() != draw(p).tolist()
+
+
+def test_slices_are_permuted_each_in_its_own_order():
+    x = np.arange(600).reshape(20, 30)
+    found = generator().permuted(gc.asarray(x), axis=1).numpy()
+    assert (np.sort(found, 1) == x).all() and len({tuple(np.argsort(row)) for row in found}) == 20
+    assert (np.sort(generator().permuted(x).numpy(), None) == np.arange(600)).all()
+    assert (np.sort(generator().permuted(x, axis=0).numpy(), 0) == x).all()
+
+
 def test_shapes_and_errors():
     for size in ((), 3, (0,), (2, 0), (2, 3)):
         shape = (size,) if isinstance(size, int) else size
@@ -169,6 +208,8 @@ DISTRIBUTIONS = {       # arguments; mean and variance
     "logistic": ((1.0, 2.0), 1, 13.16), "rayleigh": ((2.0,), 2.507, 1.717), "weibull": ((1.5,), 0.903, 0.376),
     "pareto": ((5.0,), 0.25, 0.104), "geometric": ((0.3,), 3.333, 7.778), "gamma": ((2.5, 2.0), 5, 10),
     "standard_gamma": ((0.3,), 0.3, 0.3), "chisquare": ((3.0,), 3, 6), "beta": ((2.0, 3.0), 0.4, 0.04),
+    "negative_binomial": ((5, 0.4), 7.5, 18.75), "power": ((3.0,), 0.75, 0.0375), "f": ((4.0, 20.0), 1.111, 0.849),
+    "triangular": ((-1.0, 0.0, 3.0), 0.6667, 0.7222), "wald": ((2.0, 5.0), 2, 1.6),
     "standard_t": ((8.0,), 0, 1.333), "poisson": ((3.7,), 3.7, 3.7), "binomial": ((20, 0.3), 6, 4.2),
 }
 
@@ -204,5 +245,4 @@ def test_distributions_of_tensors_and_of_vectors():
         assert generator().binomial(n, p, 2).tolist() == [int(n * p)] * 2
     raises(ValueError, "mean", generator().poisson, -1.0)
     raises(ValueError, "probability", generator().binomial, 3, 1.5)
-    raises(TypeError, "numbers", generator().binomial, gc.asarray([3]), 0.5)
     raises(ValueError, "do not fit", generator().multivariate_normal, [0.0], [1.0])

@@ -350,7 +350,8 @@ ROWS |= {
     "tensordot": lambda a, b, dims=2: (only(broadcast=isinstance(dims, tuple) and any(
         a.shape[i] != b.shape[j] for i, j in zip(*dims, strict=True))), gc.tensordot(a, b, axes=dims))[1],
     "einsum": lambda operands, equation: gc.einsum(equation, *operands),
-    "linalg.vecdot": lambda a, b, dim=-1: gc.vecdot(a, b, axis=dim), "linalg.multi_dot": lambda xs: chained(xs),
+    "linalg.vecdot": lambda a, b, dim=-1: gc.vecdot(a, b, axis=dim),
+    "linalg.multi_dot": lambda xs: gc.linalg.multi_dot(xs),
     "linalg.cross": lambda a, b, dim=-1: gc.linalg.cross(a, b, axis=dim),
     # shapes
     "reshape": shaped, "view": shaped, "view_copy": shaped, "permute": permuted, "permute_copy": permuted,
@@ -423,6 +424,11 @@ ROWS |= {
     "linalg.matrix_power": plain(gc.linalg.matrix_power),
     "linalg.vector_norm": lambda x, ord=2, dim=None, keepdim=False, dtype=None: gc.linalg.vector_norm(
         x, ord=ord, axis=None if not x.ndim else tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim),
+    "matrix_exp": plain(gc.linalg.expm), "linalg.tensorinv": lambda x, ind=2: gc.linalg.tensorinv(x, ind),
+    "linalg.tensorsolve": lambda a, b, dims=None: gc.linalg.tensorsolve(a, b, dims),
+    "logaddexp2": plain(gc.logaddexp2), "atleast_3d": plain(gc.atleast_3d), "linalg.vander": lambda x, N=None: (
+        gc.vander(x, N, True) if x.ndim == 1 else only(stacks=True)), "dsplit": lambda x, sections: tuple(
+            gc.dsplit(x, list(sections) if isinstance(sections, (list, tuple)) else sections)),
     "linalg.pinv": lambda x, **facts: gc.linalg.pinv(x) if not facts else only(**dict.fromkeys(facts, True)),
 }
 ROWS |= {f"nn.functional.{name}": (lambda f: lambda x, inplace=False: f(x))(getattr(gc, name)) for name in (
@@ -442,13 +448,6 @@ for name in ("fftn", "ifftn", "rfftn", "irfftn"):
     ROWS[f"fft.{name}"] = transforms(getattr(gc.fft, name))
 ROWS |= {f"fft.{name}": (lambda f: lambda x, dim=None: f(x, axes=dim))(getattr(gc.fft, name)) for name in (
     "fftshift", "ifftshift")}
-
-
-def chained(xs):
-    found = xs[0]
-    for x in xs[1:]:
-        found = found @ x
-    return found
 
 
 def narrowed(x, dim, start, length):

@@ -6,15 +6,18 @@ from math import prod
 
 import numpy as np
 
-from graphc.api.axes import an_int
+from graphc.api.axes import a_shape, an_int
+from graphc.api.creation import arange
 from graphc.api.elementwise import floor_divide, remainder, where
-from graphc.api.indexing import checked
+from graphc.api.indexing import checked, take
 from graphc.api.linalg import diag
 from graphc.api.manipulation import (
-    atleast_2d, concat, expand_dims, flip, matrix_transpose, ravel, reshape, split, swapaxes,
+    _pieces, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, ravel, reshape, split,
+    stack, swapaxes,
 )
-from graphc.api.record import as_tensor, from_numpy
-from graphc.errors import ShapeError
+from graphc.api.record import anew, as_tensor, cast, from_numpy, normalize_axis, to_array
+from graphc.errors import DTypeError, IndexOutOfRange, ShapeError
+from graphc.ir import dtype as dt
 
 
 def fliplr(x, /):
@@ -178,3 +181,137 @@ def vsplit(x, sections, /):
     [(2, 2), (2, 2)]
     """
     return split(x, sections, axis=0)
+
+
+def dsplit(x, sections, /):
+    """The parts of x along axis 2: as many equal ones, or cut before these positions."""
+    return split(x, sections, axis=2)
+
+
+def atleast_3d(x, /):
+    """x with at least three axes: a vector of n elements becomes (1, n, 1), a matrix (m, n) becomes (m, n, 1).
+
+    >>> import graphc as gc
+    >>> gc.atleast_3d(gc.zeros((2, 3))).shape, gc.atleast_3d(gc.zeros(4)).shape
+    ((2, 3, 1), (1, 4, 1))
+    """
+    x = as_tensor(x, None, "atleast_3d")
+    return anew(x) if x.ndim > 2 else expand_dims(atleast_2d(x), -1)
+
+
+# --------------------------------------------------------------------------------------------- putting in, leaving out
+
+FEW = 16            # runs of elements up to which a selection is a concatenation of slices, and not a gather
+
+
+def _selected(x, axis: int, index: np.ndarray):
+    runs = 1 + np.count_nonzero(np.diff(index) != 1)
+    return concat(_pieces(x, axis, index), axis) if runs <= FEW else take(x, index, axis)
+
+
+def _along(x, axis: int | None, name: str) -> tuple:
+    x = as_tensor(x, None, name)
+    return (ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim, name))
+
+
+def _places(places, n: int, name: str) -> np.ndarray:
+    """An int, a slice, a sequence of ints or a mask as positions from 0; insert may name the end."""
+    if isinstance(places, slice):
+        return np.arange(*places.indices(n))
+    found = to_array(places, name)
+    if found.dtype.kind == "b":
+        if found.shape != (n,):
+            raise ShapeError(f"a mask of shape {found.shape} for an axis of {n} elements", op=name)
+        return np.flatnonzero(found)
+    if found.dtype.kind not in "iu" and found.size or found.ndim > 1:
+        raise DTypeError(f"positions are integers in a vector, not {found.dtype} of shape {found.shape}", op=name)
+    found = found.astype(np.int64)
+    wrong = (found < -n) | (found > n - (name == "delete"))
+    if wrong.any():
+        raise IndexOutOfRange(f"position {found[wrong].flat[0]} is out of range for an axis of {n} elements", op=name)
+    return np.where(found < 0, found + n, found)
+
+
+def insert(x, places, values, /, axis: int | None = None):
+    """x with values put in before these positions along an axis (None: of x flattened), in x's dtype.
+
+    places: an int, a slice, a vector of ints or a mask: they decide the shape, so those in a tensor are realized here.
+    values: for one place any number of slices, for several places one each; they broadcast. Raises IndexError.
+
+    >>> import graphc as gc
+    >>> gc.insert(gc.asarray([1, 2, 3]), [0, 2], [10, 20]).tolist()
+    [10, 1, 2, 20, 3]
+    """
+    x, axis = _along(x, axis, "insert")
+    n, found = x.shape[axis], _places(places, x.shape[axis], "insert")
+    values = cast(as_tensor(values), x.dtype)
+    if values.ndim > x.ndim:
+        raise ShapeError(f"values of shape {values.shape} do not fit into shape {x.shape}", op="insert")
+    values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
+    if found.ndim == 0:
+        values = moveaxis(values, 0, axis)
+    count = values.shape[axis] if found.size == 1 else found.size
+    values = broadcast_to(values, (*x.shape[:axis], count, *x.shape[axis + 1:]))
+    before = found.reshape(()) if found.size == 1 else found
+    return _selected(concat([x, values], axis), axis, np.insert(np.arange(n), before, n + np.arange(count)))
+
+
+def delete(x, places, /, axis: int | None = None):
+    """x without these positions along an axis (None: of x flattened).
+
+    places: an int, a slice, a vector of ints or a mask: they decide the shape, so those in a tensor are realized here.
+    Raises IndexError.
+
+    >>> import graphc as gc
+    >>> gc.delete(gc.asarray([[1, 2, 3], [4, 5, 6]]), 1, axis=1).tolist()
+    [[1, 3], [4, 6]]
+    """
+    x, axis = _along(x, axis, "delete")
+    n = x.shape[axis]
+    return _selected(x, axis, np.delete(np.arange(n), _places(places, n, "delete")))
+
+
+# ----------------------------------------------------------------------------------------------------- grids of indices
+
+def indices(shape, /, dtype=None):
+    """The index along each axis, for every element of an array of this shape: (axes, *shape), int64 by default.
+
+    >>> import graphc as gc
+    >>> gc.indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    """
+    shape = a_shape(shape, "indices")
+    steps = [arange(n, dtype=dt.int64 if dtype is None else dtype) for n in shape]
+    if not steps:
+        raise ShapeError("an array without axes has no indices", op="indices")
+    return stack([broadcast_to(reshape(step, (-1, *(1,) * (len(shape) - 1 - k))), shape)
+                  for k, step in enumerate(steps)])
+
+
+def ix_(*vectors) -> tuple:
+    """Vectors of indices as an open grid: x[gc.ix_(rows, columns)] has every row with every column. Masks are realized.
+
+    >>> import graphc as gc
+    >>> x = gc.arange(12).reshape(3, 4)
+    >>> x[gc.ix_([0, 2], [1, 3])].tolist()
+    [[1, 3], [9, 11]]
+    """
+    found = []
+    for k, vector in enumerate(vectors):
+        v = to_array(vector, "ix_") if isinstance(vector, list | tuple) else vector
+        v = from_numpy(np.flatnonzero(to_array(v, "ix_"))) if np.dtype(v.dtype).kind == "b" else as_tensor(v)
+        if v.ndim != 1:
+            raise ShapeError(f"indices of shape {v.shape} are no vector", op="ix_")
+        v = cast(v, dt.int64) if not v.size else v
+        found.append(reshape(v, (1,) * k + (v.size,) + (1,) * (len(vectors) - 1 - k)))
+    return tuple(found)
+
+
+def diag_indices(n: int, /, ndim: int = 2) -> tuple:
+    """The indices of the main diagonal of an array with `ndim` axes of n elements.
+
+    >>> import graphc as gc
+    >>> gc.zeros((2, 2)).at[gc.diag_indices(2)].set(1.0).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return (arange(an_int(n, "diag_indices", "n")),) * an_int(ndim, "diag_indices", "ndim")

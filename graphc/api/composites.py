@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 
 from graphc.api.elementwise import (
-    _as_float, _float_operands, abs, add, atan2, equal, exp, floor_divide, greater, imag, isnan, log1p, maximum,
-    minimum, multiply, negative, real, remainder, subtract, where,
+    _as_float, _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, imag, isnan, log1p,
+    maximum, minimum, multiply, negative, pow, real, remainder, subtract, trunc, where,
 )
-from graphc.api.record import cast
+from graphc.api.record import as_tensor, cast
 from graphc.errors import DTypeError
-from graphc.ir.dtype import promote
+from graphc.ir.dtype import complex128, float64, promote
 
 
 def logaddexp(x1, x2, /):
@@ -114,6 +114,61 @@ def angle(x, /):
     """
     x = _as_float(x, "angle")
     return atan2(imag(x), real(x))
+
+
+def logaddexp2(x1, x2, /):
+    """log2(2**x1 + 2**x2) without overflow on the way.
+
+    >>> gc.logaddexp2([3.0], 3.0).tolist()
+    [4.0]
+    """
+    a, b = _float_operands(x1, x2, "logaddexp2")
+    result = promote(a.dtype, b.dtype)
+    a, b = cast(a, result.accumulator), cast(b, result.accumulator)
+    apart = where(equal(a, b), 0.0, subtract(a, b))
+    return cast(add(maximum(a, b), multiply(log1p(exp2(negative(abs(apart)))), 1 / math.log(2))), result)
+
+
+def float_power(x1, x2, /):
+    """x1**x2 in float64, or complex128 for complex numbers.
+
+    >>> gc.float_power([2, 4], -1).tolist()
+    [0.5, 0.25]
+    """
+    operands = [as_tensor(x, None, "float_power") for x in (x1, x2)]
+    wide = complex128 if any(x.dtype.kind == "c" for x in operands) else float64
+    return pow(*(cast(x, wide) for x in operands))
+
+
+def cbrt(x, /):
+    """The real cube root, also of negative numbers.
+
+    >>> gc.cbrt([27.0, -8.0, 0.0]).tolist()
+    [3.0, -2.0, 0.0]
+    """
+    x = _as_real(x, "cbrt")
+    size = abs(cast(x, x.dtype.accumulator))
+    plain = equal(size, 0) | equal(size, math.inf)
+    safe = where(plain, 1.0, size)
+    root = pow(safe, 1 / 3)
+    root = subtract(root, (root - safe / (root * root)) / 3.0)      # 1/3 was rounded: a step of Newton's
+    return where(plain, x, cast(copysign(root, x), x.dtype))
+
+
+def modf(x, /) -> tuple:
+    """(the part behind the point, the part before it), both with the sign of x.
+
+    >>> [t.tolist() for t in gc.modf([1.25, -2.5])]
+    [[0.25, -0.5], [1.0, -2.0]]
+    """
+    x = _as_real(x, "modf")
+    whole = trunc(x)
+    return copysign(where(equal(abs(x), math.inf), 0.0, subtract(x, whole)), x), whole
+
+
+def fabs(x, /):
+    """The absolute value of real numbers, as floats."""
+    return abs(_as_real(x, "fabs"))
 
 
 deg2rad, rad2deg = radians, degrees

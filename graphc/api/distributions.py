@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from graphc.api.axes import a_shape
-from graphc.api.creation import asarray
-from graphc.api.elementwise import ceil, exp, expm1, log, log1p, maximum, pow, sign, sqrt, tan, where
+from graphc.api.axes import a_shape, an_int
+from graphc.api.creation import arange, asarray
+from graphc.api.elementwise import ceil, exp, expm1, log, log1p, maximum, minimum, pow, sign, sqrt, tan, where
 from graphc.api.elementwise import abs as abs_
 from graphc.api.linalg import cholesky
 from graphc.api.loops import while_loop
@@ -19,6 +19,7 @@ from graphc.api.manipulation import expand_dims
 from graphc.api.products import matmul
 from graphc.api.record import as_tensor, broadcast_shapes, cast
 from graphc.api.reductions import any as any_
+from graphc.api.reductions import cumulative_sum
 from graphc.api.reductions import sum as sum_
 from graphc.api.sorting import searchsorted
 from graphc.errors import DTypeError, ShapeError
@@ -80,6 +81,32 @@ class Distributions:
         u, a, dtype = self._drawn("pareto", size, dtype, a)
         return cast(expm1(-log(u) / a), dtype)
 
+    def power(self, a, size=None, *, dtype=None) -> Tensor:
+        """u**(1 / a): density a x**(a - 1) between 0 and 1."""
+        u, a, dtype = self._drawn("power", size, dtype, a)
+        return cast(pow(u, 1.0 / a), dtype)
+
+    def triangular(self, left, mode, right, size=None, *, dtype=None) -> Tensor:
+        """A density that rises from left to mode and falls to right.
+
+        >>> import graphc as gc
+        >>> x = gc.random.Generator(0).triangular(-1.0, 0.0, 2.0, 100)
+        >>> bool(gc.all((x >= -1) & (x <= 2)))
+        True
+        """
+        u, left, mode, right, dtype = self._drawn("triangular", size, dtype, left, mode, right)
+        rise = (mode - left) / (right - left)
+        up, down = left + sqrt(u * ((right - left) * (mode - left))), sqrt((1 - u) * ((right - left) * (right - mode)))
+        return cast(where(u < rise, up, right - down), dtype)
+
+    def wald(self, mean, scale, size=None, *, dtype=None) -> Tensor:
+        """Inverse Gaussian. Michael, Schucany & Haas, "Generating random variates using transformations" (1976)."""
+        dtype, size = real(dtype, "wald"), common_size(size, "wald", mean, scale)
+        mean, scale = wide(mean), wide(scale)
+        y = mean * self._standard(size, dt.float64) ** 2 / scale
+        x = mean * 2 / (2 + y + sqrt(y * (4 + y)))      # the smaller root, without cancellation
+        return cast(where(self._inside(size, dt.float64) <= mean / (mean + x), x, mean * mean / x), dtype)
+
     def standard_cauchy(self, size=(), *, dtype=None) -> Tensor:
         """tan(pi (u - 1/2))."""
         u, dtype = self._drawn("standard_cauchy", size, dtype)
@@ -117,6 +144,12 @@ class Distributions:
     def standard_gamma(self, shape, size=None, *, dtype=None) -> Tensor:
         """Gamma with scale 1."""
         return self.gamma(shape, 1.0, size, dtype=dtype)
+
+    def f(self, dfnum, dfden, size=None, *, dtype=None) -> Tensor:
+        """The quotient of two mean squares, of dfnum and dfden standard normal numbers: Fisher's distribution."""
+        dtype, size = real(dtype, "f"), common_size(size, "f", dfnum, dfden)
+        above, below = wide(dfnum), wide(dfden)
+        return cast(self._gamma(above / 2, size) / above / (self._gamma(below / 2, size) / below), dtype)
 
     def chisquare(self, df, size=None, *, dtype=None) -> Tensor:
         """The sum of the squares of df standard normal numbers."""
@@ -193,8 +226,55 @@ class Distributions:
         return cast(while_loop(more, count, (as_tensor(np.float64(0)), 0.0 * u, start, exp(start)))[1], dt.int64)
 
     def binomial(self, n, p, size=None) -> Tensor:
-        """How many of n trials succeed, each with probability p, as int64. n and p are numbers."""
-        return self._counted("binomial", size, _binomial_bounds, n, p)
+        """How many of n trials succeed, each with probability p, as int64. n and p are numbers or tensors.
+
+        As `poisson`: where a uniform number falls among the cumulative probabilities, in a table or in a loop.
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).binomial(gc.asarray([4, 9, 0]), gc.asarray([1.0, 0.0, 0.5])).tolist()
+        [4, 0, 0]
+        """
+        if isinstance(n, int | float | np.number) and isinstance(p, int | float | np.number):
+            return self._counted("binomial", size, _binomial_bounds, n, p)
+        u, n, p = self._unit(common_size(size, "binomial", n, p), dt.float64), wide(n), wide(p)
+        rare = minimum(p, 1 - p)        # the loop counts what happens less often
+        odds, none = log(maximum(rare, 1e-300)) - log1p(-rare), n * log1p(-rare)
+
+        def pending(total, chance, k):
+            return (total <= u) & (k < n) & ((chance > _LEAST) | (k < n * rare))
+
+        def count(state):
+            k, found, chance, total = state
+            found = where(pending(total, chance, k), k + 1, found)
+            chance = chance + odds + log(maximum(n - k, 1.0)) - log(k + 1)
+            return k + 1, found, chance, total + exp(chance)
+        start = 0.0 * u + none
+        found = while_loop(lambda state: any_(pending(state[3], state[2], state[0])), count,
+                           (as_tensor(np.float64(0)), 0.0 * u, start, exp(start)))[1]
+        return cast(where(p > 0.5, n - found, found), dt.int64)
+
+    def negative_binomial(self, n, p, size=None) -> Tensor:
+        """Failures before n successes, each of probability p, as int64: counts of events whose mean is gamma."""
+        size = common_size(size, "negative_binomial", n, p)
+        p = wide(p)
+        return self.poisson(self._gamma(wide(n), size) * ((1 - p) / p))
+
+    def multinomial(self, n: int, pvals, size=()) -> Tensor:
+        """(*size, k): how many of n draws fall to each of k classes of these probabilities (k,), as int64.
+
+        They are drawn one by one, and counted where they are drawn: n numbers for each result.
+
+        >>> import graphc as gc
+        >>> gc.random.Generator(0).multinomial(5, [0.0, 1.0]).tolist()
+        [0, 5]
+        """
+        p = wide(pvals)
+        if p.ndim != 1 or not p.size:
+            raise ShapeError(f"probabilities of shape {p.shape} are no vector", op="multinomial")
+        bounds = cumulative_sum(p)
+        u = self._unit((*a_shape(size, "multinomial"), an_int(n, "multinomial", "n")), dt.float64) * bounds[-1]
+        drawn = searchsorted(bounds[:-1], u, side="right")
+        return sum_(cast(expand_dims(drawn, -1) == arange(p.size), dt.int64), -2)
 
     def _counted(self, name: str, size, bounds, *parameters) -> Tensor:
         for x in parameters:

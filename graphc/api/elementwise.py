@@ -519,9 +519,11 @@ def where(condition, x1=None, x2=None, /):
 absolute = abs
 arccos, arccosh, arcsin, arcsinh = acos, acosh, asin, asinh
 arctan, arctan2, arctanh = atan, atan2, atanh
+around = round
 bitwise_not = invert = bitwise_invert
 conjugate = conj
 left_shift, right_shift = bitwise_left_shift, bitwise_right_shift
+fix = trunc
 mod = remainder
 power = pow
 rint = _rint

@@ -541,3 +541,7 @@ def cond(x, /, p=None):
         s = svdvals(x)
         return red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)
     return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+
+
+# They are written with what is above, and are functions of gc.linalg.
+from graphc.api.matrix_functions import expm, multi_dot, tensorinv, tensorsolve  # noqa: E402, F401

@@ -19,7 +19,7 @@ import numpy as np
 from graphc.api.axes import a_shape, an_int
 from graphc.api.distributions import Distributions, common_size, is_number, real
 from graphc.api.elementwise import cos, log, log1p, sqrt
-from graphc.api.indexing import take
+from graphc.api.indexing import take, take_along_axis
 from graphc.api.manipulation import slice_axis
 from graphc.api.record import as_tensor, binary, cast, normalize_axis, reshape_to, wrap
 from graphc.api.reductions import cumulative_sum
@@ -186,6 +186,10 @@ class Generator(Distributions):
         scale = -_float(scale) if is_number(scale) else -cast(as_tensor(scale), unit.dtype)
         return cast(log1p(-unit) * scale, dtype)
 
+    def standard_exponential(self, size=(), *, dtype=None) -> Tensor:
+        """Exponential with mean 1."""
+        return self.exponential(1.0, size, dtype=dtype)
+
     def bernoulli(self, p=0.5, size=None) -> Tensor:
         """True with probability p (a number or a tensor), as bool.
 
@@ -236,6 +240,19 @@ class Generator(Distributions):
         axis = normalize_axis(axis, x.ndim, "permutation")
         return take(x, argsort(self.bits(x.shape[axis])), axis=axis)
 
+    def permuted(self, x, *, axis: int | None = None) -> Tensor:
+        """The elements along an axis in random order, each slice in its own; None: all of x, its shape stays.
+
+        >>> import graphc as gc
+        >>> gc.sort(gc.random.Generator(0).permuted(gc.arange(6).reshape(2, 3), axis=1), axis=1).tolist()
+        [[0, 1, 2], [3, 4, 5]]
+        """
+        x = as_tensor(x)
+        if axis is None:
+            return reshape_to(self.permuted(reshape_to(x, (x.size,)), axis=0), x.shape)
+        axis = normalize_axis(axis, x.ndim, "permuted")
+        return take_along_axis(x, argsort(self.bits(x.shape), axis), axis)
+
     def shuffle(self, x: Tensor, *, axis: int = 0) -> None:
         """Let x stand for its slices along an axis in random order."""
         x.assign(self.permutation(x, axis=axis))
@@ -243,7 +260,7 @@ class Generator(Distributions):
     def choice(self, a, size=(), *, replace: bool = True, p=None, axis: int = 0) -> Tensor:
         """Elements of 0..a-1, or slices of a tensor along an axis: independent ones, or each at most once.
 
-        p: the probability of each; only with replacement.
+        p: the probability of each, relative to their sum; without replacement, to the sum of what is left.
 
         >>> import graphc as gc
         >>> gc.random.Generator(0).choice(3, 2, p=[0.0, 0.0, 1.0]).tolist()
@@ -253,16 +270,25 @@ class Generator(Distributions):
         n = an_int(a, "choice", "a") if values is None else values.shape[normalize_axis(axis, values.ndim, "choice")]
         shape = a_shape(size, "choice")
         if not replace:
-            if p is not None:
-                raise ShapeError("probabilities are for choice with replacement", op="choice")
             if prod(shape) > n:
                 raise ShapeError(f"{prod(shape)} elements can't be taken from {n} without replacement", op="choice")
-            index = reshape_to(slice_axis(self.permutation(n), 0, 0, prod(shape)), shape)
+            order = self.permutation(n) if p is None else self._race(p, n, prod(shape))
+            index = reshape_to(slice_axis(order, 0, 0, prod(shape)), shape)
         elif p is not None:
             index = self._weighted(as_tensor(p), n, shape)
         else:
             index = self.integers(n, size=shape)
         return index if values is None else take(values, index, axis=axis)
+
+    def _race(self, p, n: int, count: int) -> Tensor:
+        """All elements in the order of exponential times with rates p: the first to come is drawn with probability p,
+        the next one so among the others. Efraimidis & Spirakis, "Weighted random sampling with a reservoir" (2006)."""
+        if not isinstance(p, Tensor) and np.count_nonzero(np.asarray(p)) < count:
+            raise ShapeError(f"fewer than {count} elements have a probability that is not 0", op="choice")
+        p = cast(as_tensor(p), dt.float64)
+        if p.shape != (n,):
+            raise ShapeError(f"probabilities of shape {p.shape} do not fit {n} elements", op="choice")
+        return argsort(-log(self._inside((n,), dt.float64)) / p)
 
     def _weighted(self, p: Tensor, n: int, shape: tuple[int, ...]) -> Tensor:
         """Where a uniform number falls among the cumulative probabilities."""
@@ -341,6 +367,14 @@ standard_t = default_generator.standard_t
 multivariate_normal = default_generator.multivariate_normal
 poisson = default_generator.poisson
 binomial = default_generator.binomial
+negative_binomial = default_generator.negative_binomial
+multinomial = default_generator.multinomial
+power = default_generator.power
+triangular = default_generator.triangular
+wald = default_generator.wald
+f = default_generator.f
+permuted = default_generator.permuted
+standard_exponential = default_generator.standard_exponential
 
 
 def randint(low: int, high: int | None = None, size=(), *, dtype=None) -> Tensor:

@@ -569,3 +569,6 @@ def _in_rows(x, rowvar: bool):
     if x.ndim > 2:
         raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
     return atleast_2d(x) if rowvar or x.ndim < 2 else matrix_transpose(x)
+
+
+amax, amin = max, min        # NumPy's older names

@@ -15,7 +15,7 @@ from graphc.api.indexing import take
 from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, slice_axis
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_tensor, cast, normalize_axes
-from graphc.api.reductions import _floating, cov, diff, sum
+from graphc.api.reductions import _floating, cov, cumsum, diff, sum
 from graphc.api.sorting import searchsorted
 from graphc.api.windows import sliding_window_view
 from graphc.errors import ShapeError
@@ -247,18 +247,29 @@ def trapezoid(y, x=None, /, dx: float = 1.0, axis: int = -1):
     return sum(dx * both / 2.0, -1)
 
 
-def polyval(p, x, /):
-    """A polynomial's values at x, by Horner's rule; coefficients from the highest power down, as in NumPy.
+def unwrap(p, /, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi):
+    """Angles without jumps: each is moved by whole periods so that it is at most half a period from the one before.
+
+    discont: what counts as a jump, at least half a period. Integers stay integers if the period is one.
 
     >>> import graphc as gc
-    >>> gc.polyval([1, 2, 3], gc.asarray(2.0)).item()
-    11.0
+    >>> gc.unwrap([0, 1, 2, -1, 0], period=4).tolist()
+    [0, 1, 2, 3, 4]
     """
-    x, p = as_tensor(x), as_tensor(p)
-    found = x * 0
-    for k in range(p.shape[0]):
-        found = found * x + p[k]
-    return found
+    p = as_tensor(p, None, "unwrap")
+    whole = p.dtype.kind in "iu" and isinstance(period, int)
+    p = moveaxis(p if whole else _floating(p, "unwrap"), axis, -1)
+    steps = diff(p)
+    high, halved = divmod(period, 2) if whole else (period / 2, 0)
+    low = -high
+    short = (steps - low) % period + low
+    if not halved:
+        short = where((short == low) & (steps > 0), high, short)
+    moved = short - steps
+    limit = period / 2 if discont is None else discont
+    moved = where(abs(steps) < limit, 0, moved)
+    start, rest = slice_axis(p, p.ndim - 1, 0, min(1, p.shape[-1])), slice_axis(p, p.ndim - 1, 1, steps.shape[-1])
+    return moveaxis(concat([start, rest + cumsum(moved, -1)], -1) if steps.shape[-1] else p, -1, axis)
 
 
 def sinc(x, /):
@@ -303,3 +314,16 @@ def hamming(count: int, /):
 def blackman(count: int, /):
     """A window of that many samples, float64: 0.42 - 0.5 cos(t) + 0.08 cos(2 t)."""
     return _cosines(count, "blackman", 0.42, -0.5, 0.08)
+
+
+def bartlett(count: int, /):
+    """A window of that many samples, float64: a triangle with 0 at both ends.
+
+    >>> import graphc as gc
+    >>> gc.bartlett(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    count = an_int(count, "bartlett", "the number of samples")
+    if count < 2:
+        return ones(max(count, 0), dtype=dt.float64)
+    return 1.0 - abs(arange(count, dtype=dt.float64) * (2 / (count - 1)) - 1.0)

@@ -5,6 +5,7 @@ realize what they need when they are called: inside jit, grad or plan they raise
 """
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import clip, where
 from graphc.api.indexing import scatter_rows, take, take_along_axis
 from graphc.api.library import library
-from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis, stack
+from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis, stack, unstack
 from graphc.api.record import (
     as_tensor, cast, deciding, elementwise, filled, from_numpy, normalize_axis, wrap,
 )
@@ -28,6 +29,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const
 from graphc.ir.routines import run_routine
+from graphc.tensor import Tensor
 
 # -------------------------------------------------------------------------------------------------------------- sorting
 
@@ -64,6 +66,45 @@ def argsort(x, /, axis: int | None = -1, *, descending: bool = False, stable: bo
     """
     x, axis = _sortable(x, axis, "argsort")
     return library("argsort", (axis, bool(descending), bool(stable)), x)[0]
+
+
+def lexsort(keys, axis: int = -1):
+    """The indices that sort by the last key, where it is equal by the one before, and so on: an indirect stable sort.
+
+    keys: a sequence of arrays of one shape, or an array whose first axis they are.
+
+    >>> import graphc as gc
+    >>> gc.lexsort(([3, 1, 2], [1, 1, 0])).tolist()
+    [2, 1, 0]
+    """
+    keys = [as_tensor(key, None, "lexsort") for key in (unstack(keys) if isinstance(keys, Tensor) else keys)]
+    if not keys or len({key.shape for key in keys}) > 1 or not keys[0].ndim:
+        raise ShapeError(f"keys of shapes {[key.shape for key in keys]}", op="lexsort",
+                         fix="give one or more arrays of one shape")
+    order = argsort(keys[0], axis)
+    for key in keys[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+def partition(x, kth, /, axis: int | None = -1):
+    """x with its kth element, counted in sorted order, where sorting would put it, smaller ones before and larger ones
+    behind: here the whole is sorted. For the k largest or smallest see `topk`."""
+    return sort(_kth(x, kth, axis, "partition"), axis)
+
+
+def argpartition(x, kth, /, axis: int | None = -1):
+    """The indices of `partition`."""
+    return argsort(_kth(x, kth, axis, "argpartition"), axis)
+
+
+def _kth(x, kth, axis: int | None, name: str):
+    x = as_tensor(x, None, name)
+    n = x.size if axis is None else x.shape[normalize_axis(axis, x.ndim, name)]
+    for k in np.atleast_1d(kth).tolist():
+        if not -n <= an_int(k, name, "kth") < n:
+            raise ShapeError(f"kth is {k} for {n} elements", op=name)
+    return x
 
 
 class TopK(NamedTuple):
@@ -333,17 +374,73 @@ def histogram(x, /, bins=10, range=None, *, density: bool = False, weights=None)
     """
     x = ravel(x)
     edges = _edges(x, bins, range)
-    n = edges.size - 1
-    place = searchsorted(edges, cast(x, dt.promote(x.dtype, edges.dtype)), side="right") - 1
-    first, last = slice_axis(edges, 0, 0, 1), slice_axis(edges, 0, n, 1)
-    inside = (x >= first) & (x <= last)
+    counts = _counts([x], [edges], weights)
+    return _densities(counts, [edges]) if density else counts, edges
+
+
+def histogramdd(sample, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
+    """How many points lie in each box of a grid, and the edges along each axis of the grid, as a tuple.
+
+    sample: (points, axes), or a sequence of one vector for each axis. bins: a number of bins or edges, for all axes or
+    for each (a list or tuple); range: None, or (least, largest) for each axis, or None for some. Counts are the default
+    float, as in NumPy; the rest is as for `histogram`.
+
+    >>> import graphc as gc
+    >>> counts, edges = gc.histogramdd(gc.asarray([[0.0, 1.0], [1.0, 0.0], [1.0, 0.2]]), bins=2)
+    >>> counts.tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    axes = [ravel(x) for x in (sample if isinstance(sample, list | tuple) else unstack(as_tensor(sample), axis=1))]
+    each = list(bins) if isinstance(bins, list | tuple) else [bins] * len(axes)
+    ranges = [None] * len(axes) if range is None else list(range)
+    if not axes or len({x.size for x in axes}) > 1 or len(each) != len(axes) or len(ranges) != len(axes):
+        raise ShapeError(f"{len(each)} bins and {len(ranges)} ranges for axes of sizes {[x.size for x in axes]}",
+                         op="histogramdd", fix="give (points, axes), and bins and a range for each axis")
+    edges = [_edges(x, *rest) for x, *rest in zip(axes, each, ranges, strict=True)]
+    counts = _counts(axes, edges, weights)
+    return (_densities if density else _floats)(counts, edges), tuple(edges)
+
+
+def histogram2d(x, y, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
+    """How many of the points (x, y) lie in each box of a grid: (counts, edges of x, edges of y); see `histogramdd`.
+
+    bins: a number of bins or edges for both, or a list or tuple of two of these.
+
+    >>> import graphc as gc
+    >>> gc.histogram2d([0.0, 1.0, 1.0], [1.0, 0.0, 0.2], bins=2)[0].tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    same = isinstance(bins, list | tuple) and len(bins) != 2
+    counts, edges = histogramdd([x, y], [bins, bins] if same else bins, range, density=density, weights=weights)
+    return counts, *edges
+
+
+def _counts(axes: list, edges: list, weights):
+    """The points, or their weights, in each box between the edges along each axis."""
+    box, inside = None, None
+    for x, bounds in zip(axes, edges, strict=True):
+        n = bounds.size - 1
+        place = searchsorted(bounds, cast(x, dt.promote(x.dtype, bounds.dtype)), side="right") - 1
+        here = (x >= slice_axis(bounds, 0, 0, 1)) & (x <= slice_axis(bounds, 0, n, 1))
+        place = clip(place, 0, n - 1)
+        box, inside = (place, here) if box is None else (box * n + place, inside & here)
     amount = wrap(const(1, dt.int64)) if weights is None else ravel(weights)
-    amount = where(inside, amount, wrap(const(0, amount.dtype)))
-    counts = _count_rows(n, clip(place, 0, n - 1), amount)
-    if density:
-        widths = slice_axis(edges, 0, 1, n) - slice_axis(edges, 0, 0, n)
-        counts = cast(counts, edges.dtype) / widths / cast(sum_of(counts), edges.dtype)
-    return counts, edges
+    sizes = [bounds.size - 1 for bounds in edges]
+    return reshape(_count_rows(prod(sizes), box, where(inside, amount, wrap(const(0, amount.dtype)))), sizes)
+
+
+def _floats(counts, edges: list):
+    return cast(counts, dt.default_float())
+
+
+def _densities(counts, edges: list):
+    """Counts over the total and the widths of their boxes."""
+    found = cast(counts, edges[0].dtype)
+    for axis, bounds in enumerate(edges):
+        n = bounds.size - 1
+        widths = slice_axis(bounds, 0, 1, n) - slice_axis(bounds, 0, 0, n)
+        found = found / reshape(widths, (-1, *(1,) * (len(edges) - 1 - axis)))
+    return found / cast(sum_of(counts), found.dtype)
 
 
 def _edges(x, bins, limits):
