@@ -232,8 +232,6 @@ def _library(node, srcs, size):
         ndim = len(srcs[0].shape) - 1
         axes = tuple(a % ndim + 1 for a in axes) if isinstance(axes, tuple) else axes % ndim + 1
         arguments = (n, axes, norm)
-    elif name == "searchsorted":
-        raise BatchingError("searchsorted can't be batched", op="vmap", site=node.site)
     elif name == "solve" and len(node.srcs[1].shape) == 1:
         srcs = [srcs[0], _reshaped(srcs[1], (*srcs[1].shape, 1))]      # a stack of columns: `_get` takes the axis away
     dtypes, shapes = routines.results(name, tuple(s.dtype for s in srcs), tuple(s.shape for s in srcs), arguments)

@@ -6,7 +6,6 @@ import pytest
 from test_gradients import CASES
 
 import graphc as gc
-from graphc.batching import BatchingError
 from graphc.errors import ShapeError, TracerError
 
 NEEDS_VALUES = {"gather mask"}      # boolean masks that are constants still count their elements
@@ -79,5 +78,3 @@ def test_errors():
         gc.vmap(lambda a, b: a, in_axes=(0,))(x, x)
     with pytest.raises(TracerError):
         gc.vmap(lambda a: a if a.sum() > 0 else -a)(x)
-    with pytest.raises(BatchingError, match="searchsorted"):
-        gc.vmap(lambda a: gc.searchsorted(gc.arange(3.0), a))(x)

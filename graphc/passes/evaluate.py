@@ -29,6 +29,7 @@ CONTRACTION_TILE = 256      # a contraction evaluates its left factor once for s
 CONTRACTION_ROWS = 1024     # and its right one, a panel that all rows of a block meet, for so many rows
 LEAST_SCORES = 160          # queries and keys for which scores are computed again (measured),
 STORED_SCORES = 1 << 27     # and bytes of all scores beyond which they always are
+ONE_BY_ONE = 4              # evaluations in vectors that take as long as one in a scatter of single elements
 QUERIES = 96                # an attention reads keys and values once for this many queries
 
 
@@ -207,6 +208,9 @@ class Evaluations(Readings):
                 self._move(src, count * min(1.0, src.size / max(node.size, 1)))
         elif kind == MOVEMENT:
             self._move(node.srcs[0], count)
+        elif kind == SCATTER and prod(node.shape[1:]) == 1:
+            for src in node.srcs:
+                self._move(src, max(count, src.size) * (1 if src is node.srcs[0] else ONE_BY_ONE))
         else:
             for src in node.srcs:
                 self._move(src, max(count, src.size))
