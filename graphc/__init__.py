@@ -109,10 +109,12 @@ _MODULES = {"linalg": "graphc.api.linalg", "fft": "graphc.api.fft", "random": "g
 
 def __getattr__(name: str):
     import importlib.util
+    import sys
 
     target = _MODULES.get(name) or _LAZY.get(name)
     if target is None or importlib.util.find_spec(target) is None:
-        raise AttributeError(f"module 'graphc' has no attribute {name!r}")
+        from graphc.api.other_names import FUNCTIONS, missing
+        raise missing("module 'graphc'", name, FUNCTIONS, sys.modules[__name__])
     module = importlib.import_module(target)
     value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value

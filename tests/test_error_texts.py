@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -152,3 +154,20 @@ def test_a_cache_that_cannot_be_made_is_a_warning(script, tmp_path):
     (tmp_path / "file").write_text("")
     said = script(0, GRAPHC_CACHE_DIR=str(tmp_path / "file" / "cache"))
     assert said.count("Warning") == 1 and str(tmp_path / "file") in said
+
+
+def test_other_names_say_what_to_write():
+    """What they name exists, and what they stand for does not."""
+    from graphc.api import other_names
+    from graphc.api.methods import METHODS
+    real = {name for names in METHODS.values() for name in names.split()}
+    assert not real & other_names.METHODS.keys() and not dir(A).count("unsqueeze") and "expand_dims" in dir(A)
+    for owner, table in ((A, other_names.METHODS), (gc, other_names.FUNCTIONS), (gc.nn, other_names.LAYERS),
+                         (gc.nn.functional, other_names.LAYERS)):
+        for name, text in table.items():
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'; write {re.escape(text)}"):
+                getattr(owner, name)
+            for root, path in re.findall(r"\b(gc|nn|x)\.([a-zA-Z_][\w.]*)", text):
+                operator.attrgetter(path.rstrip("."))({"gc": gc, "nn": gc.nn, "x": A}[root])
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        gc.nn.nonsense  # noqa: B018

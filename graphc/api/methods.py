@@ -14,6 +14,8 @@ from graphc.api import elementwise as el
 from graphc.api import indexing, manipulation
 from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
+from graphc.api.other_names import METHODS as ELSEWHERE
+from graphc.api.other_names import Elsewhere
 from graphc.api.record import cast
 from graphc.errors import DTypeError, ShapeError
 from graphc.tensor import Tensor
@@ -181,6 +183,8 @@ def _matrix_transposed(self):
 
 def install() -> None:
     """Attach everything; called once, by `import graphc`."""
+    for name in ELSEWHERE:
+        setattr(Tensor, name, Elsewhere(name))
     _install_methods()
     _install_operators()
     Tensor.__getitem__ = indexing.getitem
@@ -197,5 +201,6 @@ def install() -> None:
     for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"),
                         ("long", "int64"), ("bool", "bool")):
         setattr(Tensor, name, _to_dtype(dtype))
+    Tensor.__dir__ = lambda self: sorted({*object.__dir__(self)} - ELSEWHERE.keys())
 
 

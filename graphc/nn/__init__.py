@@ -32,3 +32,8 @@ from graphc.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from graphc.nn.resizing import (
     PixelShuffle, PixelUnshuffle, Upsample, interpolate, pixel_shuffle, pixel_unshuffle,
 )
+
+
+def __getattr__(name: str):
+    from graphc.api.other_names import LAYERS, missing
+    raise missing("module 'graphc.nn'", name, LAYERS)

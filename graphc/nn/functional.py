@@ -14,6 +14,12 @@ from graphc.nn.resizing import interpolate, pixel_shuffle, pixel_unshuffle
 
 gelu, log_softmax, relu, sigmoid, silu, softmax, softplus, tanh = (
     gc.gelu, gc.log_softmax, gc.relu, gc.sigmoid, gc.silu, gc.softmax, gc.softplus, gc.tanh)
+elu, glu, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu6, selu, softsign = (
+    gc.elu, gc.glu, gc.hardsigmoid, gc.hardswish, gc.hardtanh, gc.leaky_relu, gc.mish, gc.relu6, gc.selu, gc.softsign)
+conv1d, conv2d, conv3d, one_hot = gc.conv1d, gc.conv2d, gc.conv3d, gc.one_hot
+conv_transpose1d, conv_transpose2d, conv_transpose3d = gc.conv_transpose1d, gc.conv_transpose2d, gc.conv_transpose3d
+max_pool1d, max_pool2d, max_pool3d = gc.max_pool1d, gc.max_pool2d, gc.max_pool3d
+avg_pool1d, avg_pool2d, avg_pool3d = gc.avg_pool1d, gc.avg_pool2d, gc.avg_pool3d
 cross_entropy, scaled_dot_product_attention = gc.cross_entropy, gc.scaled_dot_product_attention
 
 
@@ -173,3 +179,8 @@ def apply_rope(x, cos, sin, interleaved: bool = False):
         return gc.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape).astype(x.dtype)
     a, b = x[..., :half], x[..., half:]
     return gc.concat([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
+
+
+def __getattr__(name: str):
+    from graphc.api.other_names import LAYERS, missing
+    raise missing("module 'graphc.nn.functional'", name, LAYERS)
