@@ -161,7 +161,7 @@ def line(n: int, new: int, step: float, align: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("old, new, step", [(4, 8, None), (5, 3, None), (1, 4, None), (6, 6, None), (3, 1, None),
-                                            (10, 13, 1 / 1.3), (7, 4, 1 / 0.6)])
+                                            (2, 10, None), (3, 27, None), (10, 13, 1 / 1.3), (7, 4, 1 / 0.6)])
 def test_linear_interpolation(old, new, step, align):
     x, matrix = normal(2, 3, old), line(old, new, step or old / new, align)
     size = {"size": new} if step is None else {"scale_factor": 1 / step}
@@ -182,7 +182,8 @@ def test_interpolation_of_images_and_volumes():
     assert nn.interpolate(half, scale_factor=2, mode="bilinear").dtype == gc.float16
     with gc.backend("cpu"):
         image = gc.asarray(x)
-        assert len(gc.plan(nn.interpolate(image, (8, 9), mode="bilinear")).kernels) == 1
+        assert len(gc.plan(nn.interpolate(image, (7, 9), mode="bilinear")).kernels) == 1
+        assert len(gc.plan(nn.interpolate(image, scale_factor=2, mode="bilinear")).kernels) == 2
         assert len(gc.plan(nn.interpolate(image, scale_factor=2)).kernels) == 1
 
 

@@ -10,6 +10,7 @@ import graphc as gc
 from graphc.errors import DTypeError, ShapeError
 from graphc.nn.module import Module
 
+PHASES = 8          # factors up to which an axis is enlarged without indices
 _AXES = {"linear": 1, "bilinear": 2, "trilinear": 3}
 
 
@@ -87,9 +88,24 @@ def _linear(x, axis: int, new: int, step: Fraction, align: bool):
     n = x.shape[axis]
     if new == n and (step == 1 or align):
         return x
+    if not align and step.numerator == 1 and new == n * step.denominator and step.denominator <= PHASES:
+        return _enlarged(x, axis, step.denominator)
     below, above, part = _between(n, new, step, align)
     part = gc.asarray(part, dtype=x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
     return gc.take(x, below, axis) * (1 - part) + gc.take(x, above, axis) * part
+
+
+def _enlarged(x, axis: int, times: int):
+    """By a whole number: each of the new elements between two old ones has its own weights, and no index is read."""
+    n, before = x.shape[axis], (slice(None),) * axis
+    padded = gc.pad(x, [(1, 1) if a == axis else (0, 0) for a in range(x.ndim)], mode="edge")
+    phases = []
+    for k in range(times):
+        at = (k + 0.5) / times + 0.5            # in the padded array, for the first element
+        below, part = int(at), at - int(at)
+        first, second = (padded[(*before, slice(i, i + n))] for i in (below, below + 1))
+        phases.append(first * (1 - part) + second * part)
+    return gc.stack(phases, axis + 1).reshape(*x.shape[:axis], n * times, *x.shape[axis + 1:])
 
 
 @functools.lru_cache(maxsize=256)
