@@ -55,6 +55,7 @@ def causal_attention(q, k, v):
 
 HEADS = [array(4, 192, 64) for _ in range(3)]
 BIAS = array(192, 192)
+IMAGES = array(2, 8, 14, 14)
 X = array(512, 1024)
 ROW = array(1024)
 MB = X.nbytes
@@ -98,6 +99,12 @@ CASES = [
     ("pairwise distances and argmin", lambda: gc.argmin(pairwise(array(300, 16), array(200, 16)), axis=1), 1, None),
     ("dense layer", lambda: gc.relu(X @ array(1024, 256) + array(256)), 1, None),
     ("dense layer, transposed", lambda: gc.tanh(X @ array(256, 1024).T + array(256)), 1, None),
+    ("dense layer of cast weights", lambda: gc.tanh(X @ array(1024, 256).astype("float16").astype("float32")), 1, None),
+    ("two dense layers", lambda: gc.gelu(X @ array(1024, 256) + array(256)) @ array(256, 96) + array(96), 2, None),
+    ("convolution", lambda: gc.relu(gc.conv2d(IMAGES, array(8, 8, 3, 3), array(8), padding=1)), 1,
+     2 * IMAGES.nbytes + (8 * 8 * 9 + 8) * 4),
+    ("convolution of groups", lambda: gc.conv2d(IMAGES, array(8, 1, 3, 3), array(8), padding=1, groups=8), 1,
+     2 * IMAGES.nbytes + (8 * 9 + 8) * 4),
     ("attention", lambda: gc.scaled_dot_product_attention(*HEADS), 1, 4 * HEADS[0].nbytes),
     ("attention, causal, as a head of a layer", lambda: gc.tanh(causal_attention(*HEADS)) + HEADS[0], 1,
      4 * HEADS[0].nbytes),
