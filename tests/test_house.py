@@ -142,6 +142,35 @@ def test_the_layer_check_sees(module: str, source: str, wrong: bool):
     assert bool(upward_imports(source, module)) == wrong
 
 
+# ------------------------------------------------------------------------------------------------------------ backends
+
+DEVICES = re.compile(r"cuda|cupy|nvrtc|\bhip\b|opencl|pocl", re.IGNORECASE)
+# Files about one device, and two whose texts name some: the help of the command, and what torch calls things.
+OF_DEVICES = {"graphc/cli/__init__.py", "graphc/api/other_names.py", *("runtime/" + name for name in (
+    "cuda.py", "nvrtc.py", "opencl.py", "opencl_features.py", "pocl.py", "emulated.py", "emulator/__init__.py",
+    "checkers.py"))}  # fmt: skip
+
+
+def devices_in(source: str) -> list[str]:
+    """Names and texts of a program that tell devices apart; what it says to its readers does not count."""
+    nodes = list(ast.walk(ast.parse(source)))
+    said = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
+    words = [getattr(n, what, None) for n in nodes if id(n) not in said
+             for what in ("id", "attr", "name", "value", "module")]  # fmt: skip
+    return [word for word in words if isinstance(word, str) and DEVICES.search(word)]
+
+
+def test_shared_code_names_no_device():
+    """A new backend is files of its own (docs/architecture.md)."""
+    files = [path for path in source_files(".py") if name_of(path).startswith(("graphc/", "runtime/"))]
+    assert {name_of(path) for path in files if devices_in(path.read_text())} == OF_DEVICES
+
+
+def test_the_check_of_devices_sees():
+    assert devices_in("import cupy\nx = {'opencl': 1}") == ["cupy", "opencl"]
+    assert not devices_in("'For CUDA.'\ndef f():\n    'Of OpenCL.'\n    return 'ship'")
+
+
 # ------------------------------------------------------------------------------------------------------ sizes and words
 
 

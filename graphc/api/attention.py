@@ -29,8 +29,8 @@ def scaled_dot_product_attention(q, k, v, mask=None, is_causal: bool = False, sc
     gives NaN. enable_gqa: the axis before the last two holds heads, and h heads of q share each head of k and v.
 
     One kernel, in memory linear in m and n, without a matrix of scores; keys that is_causal hides from a whole block
-    are not even multiplied (docs/numerics.md). On the CPU the same holds for gradients with respect to q, k and v of
-    more than some hundred positions; that of a mask is as large as the scores anyhow.
+    are not even multiplied (docs/numerics.md). The same holds for gradients with respect to q, k and v of more than
+    some hundred positions; that of a mask is as large as the scores anyhow.
 
     Raises ShapeError for shapes that do not fit, DTypeError for complex numbers. Vaswani et al., Attention is all you
     need, 2017; Dao et al., FlashAttention, 2022; Ainslie et al., GQA, 2023.

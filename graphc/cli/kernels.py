@@ -19,7 +19,6 @@ from graphc.units import amount
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
 LINES = 12  # of the user's program, shown for one kernel by `explain`
-EXTENSIONS = {"c": ".c", "cuda": ".cu", "hip": ".hip", "opencl": ".cl"}  # by dialect
 
 
 def dump_kernels(options: argparse.Namespace) -> int:
@@ -131,14 +130,16 @@ def _check_writable(folder: Path) -> None:
 
 
 def _write(folder: Path, kernels: list[Any], form: str, backend: str | None) -> None:
+    from graphc import codegen
+
     if form == "json":
         objects = [as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)]
         (folder / "kernels.json").write_text(json.dumps(objects, indent=2) + "\n")
         print(f"{len(kernels)} kernels in {folder / 'kernels.json'}")
         return
-    extension = EXTENSIONS.get(_dialect(backend), ".txt")
+    suffix = codegen.suffix_of(_dialect(backend))
     for number, kernel in enumerate(kernels, 1):
-        file = folder / f"{number:03}_{kernel.name}{extension}"
+        file = folder / f"{number:03}_{kernel.name}{suffix}"
         file.write_text(f"{header(number, kernel)}\n{kernel.source.rstrip()}\n")
         print(file)
 

@@ -85,6 +85,12 @@ def target_of(dialect: str) -> Target:
     return language(dialect).target
 
 
+def suffix_of(dialect: str) -> str:
+    """With which names of files in a dialect end."""
+    from graphc.codegen.spell import dialect as language
+    return language(dialect).suffix
+
+
 def is_dialect(name: str) -> bool:
     """Whether kernels can be written in a dialect of this name, with or without a backend that runs them."""
     from graphc.codegen.spell import dialect_names

@@ -45,6 +45,7 @@ class Dialect(Struct, frozen=True):
     fast: dict[str, str]    # of marked nodes of float32
     family: str             # whose templates it is written with
     target: Target
+    suffix: str             # of files
     table: bool = False     # a launch passes one pointer, to a table of addresses and words
     shared_words: bool = False      # kernels that are short of registers keep their words in shared memory
 
@@ -67,7 +68,7 @@ def dialect(name: str) -> Dialect:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in both("target").items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
-    return Dialect(name, *texts, family, target, own.get("table", False), own.get("shared_words", False))
+    return Dialect(name, *texts, family, target, own["suffix"], own.get("table", False), own.get("shared_words", False))
 
 
 @functools.cache
