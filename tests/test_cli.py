@@ -278,8 +278,12 @@ def test_the_kernels_of_a_device_that_is_absent(script, dialect, mark, backend, 
     done = graphc("dump-kernels", script, "--backend", dialect, cwd=script.parent)
     assert mark in done.stdout and "GC_KERNEL void row_max_sum_div" in done.stdout
     assert "launch  1 group of 256 work items" in done.stdout
-    monkeypatch.setenv("GRAPHC_BACKEND", dialect)
-    assert graphc("dump-kernels", script, cwd=script.parent).stdout == done.stdout
+
+
+def test_the_environment_names_a_device_that_is_absent(script, backend, monkeypatch):
+    if backend == "reference":
+        pytest.skip("the reference runs no kernels")
+    monkeypatch.setenv("GRAPHC_BACKEND", "hip")
+    assert "GC_WAVE" in graphc("dump-kernels", script, cwd=script.parent).stdout
     script.write_text("")
-    for option in ((), ("--backend", dialect)):
-        assert f"needed on backend {dialect}" in graphc("dump-kernels", script, *option, cwd=script.parent).stderr
+    assert "no kernel was needed on backend hip" in graphc("dump-kernels", script, cwd=script.parent).stderr

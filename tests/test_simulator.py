@@ -70,6 +70,7 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "scan": lambda: gc.cumulative_sum(leaf(4, 50), axis=1),
     "scan of one line": lambda: gc.cumulative_sum(leaf(50)),
     "gather": lambda: gc.take(leaf(10, 20), gc.asarray(np.arange(3)), axis=0) * 2,
+    "binary search": lambda: gc.searchsorted(gc.arange(21) * 0.07, leaf(33)),
     "scatter": scattered,
     "cross entropy": lambda: gc.cross_entropy(leaf(6, 30), gc.asarray(np.arange(6))),
     "product": lambda: gc.relu(leaf(5, 9) @ leaf(9, 60) + leaf(60)),
