@@ -28,15 +28,16 @@ class Layer(nn.Module):
         self.norm, self.norm2 = of("attn_norm"), of("ffn_norm")
         self.qkv, self.out = linear("attn_q", "attn_k", "attn_v"), linear("attn_output")
         self.gate_up, self.down = linear("ffn_gate", "ffn_up"), linear("ffn_down")
-        self.keys, self.values = (gc.zeros((model.context, model.kv_heads, model.each), dtype=gc.float32)
+        self.keys, self.values = (gc.zeros((model.kv_heads * model.context, model.each), dtype=gc.float32)
                                   for _ in range(2))
 
-    def forward(self, x, model: Llama, place, cos, sin, seen):
+    def forward(self, x, model: Llama, rows, cos, sin, seen):
         h, kv = model.heads, model.kv_heads
         y = self.qkv(nn.rms_norm(x, x.shape[-1], self.norm, model.eps)).reshape(x.shape[0], h + 2 * kv, model.each)
         turned = nn.apply_rope(y[:, :h + kv].swapaxes(0, 1), cos, sin, interleaved=True)    # (heads, tokens, each)
-        self.keys[place], self.values[place] = turned[h:].swapaxes(0, 1), y[:, h + kv:]
-        keys, values = self.keys.swapaxes(0, 1), self.values.swapaxes(0, 1)
+        self.keys[rows] = turned[h:].reshape(-1, model.each)
+        self.values[rows] = y[:, h + kv:].swapaxes(0, 1).reshape(-1, model.each)
+        keys, values = (t.reshape(kv, model.context, model.each) for t in (self.keys, self.values))
         y = gc.scaled_dot_product_attention(turned[:h], keys, values, seen, enable_gqa=True)
         x = x + self.out(y.swapaxes(0, 1).reshape(x.shape))
         gate, up = gc.split(self.gate_up(nn.rms_norm(x, x.shape[-1], self.norm2, model.eps)), 2, axis=-1)
@@ -59,8 +60,9 @@ class Llama(nn.Module):
         x, place = self.words.weight.rows(tokens), gc.arange(tokens.shape[0]) + self.length
         cos, sin = nn.rotary_angles(place, self.each, self.base)
         seen = gc.arange(self.context) <= place.expand_dims(-1)
+        rows = (gc.arange(self.kv_heads).expand_dims(-1) * self.context + place).reshape(-1)    # a head after the other
         for layer in self.layers:
-            x = layer(x, self, place, cos, sin, seen)
+            x = layer(x, self, rows, cos, sin, seen)
         self.length.assign(self.length + tokens.shape[0])
         scores = logits = self.words(nn.rms_norm(x[-1:], x.shape[-1], self.norm, self.eps))[0]
         if self.temperature:    # the largest of scores with such noise is drawn by their softmax (Gumbel, 1954)

@@ -63,7 +63,7 @@ def steps(
     program: Program, part: Sequence[Step], layout: Layout, handles: Handles, lib: native.Native
 ) -> tuple[list[int], list[int]]:
     """An image of some of a program's steps, and where each of them begins."""
-    words, starts = [len(part)], []
+    words, starts = [0, len(part)], []
     for step in part:
         starts.append(len(words))
         assert not isinstance(step, Library), "a segment of its own"

@@ -26,7 +26,7 @@ def attention(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_{register}"] = None
     for name in ("scores", "weights", "weighted"):
         model.spell.helpers[f"gc_keys_{name}_{register}"] = None
-    for name in ("few", "scores", "weighted"):
+    for name in ("few", "scores", "weights", "weighted"):
         model.spell.helpers[f"gc_queries_{name}_{register}"] = None
     extent = {x.name: model.spell.extent(x.axes[0]) for x in (n, c, e)}
     operands = {o.name: o for o in s.operands}
@@ -141,5 +141,5 @@ def _scores(model, s: Template, operand: Operand, count: str, group: str) -> lis
 def _epilogue(model, s: Template, more: int) -> list[dict]:
     columns = "r" if more else "e"
     nest = Nest(model, s, {"m": ("m_from", "m_to"), columns: ("0", f"width + {more}" if more else "width")})
-    model.spell.arrays[s.result] = f"[{columns} * group + m - m_from]"
+    model.spell.arrays[s.result] = f"[{columns} * along + (m - m_from) * across]"
     return nest.statements(s.epilogue)

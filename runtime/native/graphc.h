@@ -46,6 +46,7 @@ struct watch {
     int64_t due;        /* coarse nanoseconds; 0 before the first look at the clock */
     int64_t stop;       /* GC_OK, or why the run must end */
     int64_t spent, ran; /* nanoseconds in kernels and chunks done in the current launch */
+    int64_t shared;     /* whether a launch was */
     int64_t forks;
     int64_t asked;      /* how often Python was asked, and may have run handlers */
 };
@@ -62,6 +63,9 @@ static int pool_run(struct job *j, struct watch *w, void *scratch);
 
 /* Would some thread of a job have to be woken up or started? */
 static int pool_sleeps(int64_t threads);
+
+/* Wake those that sleep: the run that begins will share work, as it did the last time. */
+static void pool_rouse(void);
 static int64_t pool_forks(void);
 
 #endif

@@ -12,6 +12,7 @@ static struct {
     struct job *job;
     int64_t gate;           /* atomic */
     int64_t epoch;          /* atomic: jobs so far, so that a thread knows a new one */
+    int64_t roused;         /* atomic: calls of pool_rouse so far */
     int64_t sleepers;       /* atomic: threads in pthread_cond_wait */
     char busy;              /* atomic: a caller owns the pool */
     int64_t started;        /* threads, written by the owner only */
@@ -30,16 +31,17 @@ static struct {
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 
-/* Returns when there is an epoch other than `seen`. */
+/* Returns when there is an epoch other than `seen`, or the thread was roused: then it is to look again. */
 static int64_t pool_await(int64_t seen)
 {
+    int64_t roused = LOAD(pool.roused);
     for (int i = 0; i < SPINS; i++) {
         if (LOAD(pool.epoch) != seen) return LOAD(pool.epoch);
         RELAX();
     }
     pthread_mutex_lock(&pool.mutex);
     __atomic_add_fetch(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
-    while (LOAD(pool.epoch) == seen) pthread_cond_wait(&pool.wake, &pool.mutex);
+    while (LOAD(pool.epoch) == seen && LOAD(pool.roused) == roused) pthread_cond_wait(&pool.wake, &pool.mutex);
     __atomic_sub_fetch(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&pool.mutex);
     return LOAD(pool.epoch);
@@ -58,8 +60,9 @@ static void *pool_thread(void *argument)
     int64_t index = (int64_t)(intptr_t)argument, seen = 0;
     set_float_mode(FLOAT_MODE);
     for (;;) {
+        int64_t before = seen;
         seen = pool_await(seen);
-        if (!pool_enter()) continue;
+        if (seen == before || !pool_enter()) continue;
         struct job *j = pool.job;
         if (index < j->threads) {   /* the limit may be lower than when this thread was started */
             void *scratch = thread_scratch(j->scratch);
@@ -111,6 +114,15 @@ static int pool_run(struct job *j, struct watch *w, void *scratch)
     }
     __atomic_clear(&pool.busy, __ATOMIC_RELEASE);
     return 1;
+}
+
+static void pool_rouse(void)
+{
+    if (!LOAD(pool.sleepers)) return;
+    pthread_mutex_lock(&pool.mutex);
+    __atomic_add_fetch(&pool.roused, 1, __ATOMIC_SEQ_CST);
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.mutex);
 }
 
 static int pool_sleeps(int64_t threads) { return LOAD(pool.sleepers) || pool.started < threads - 1; }

@@ -1,6 +1,7 @@
 /* Runs a program: an image of int64 words that runtime/image.py writes.
  *
- *     image   number of steps, then the steps; each begins with its length in words and its kind
+ *     image   whether its last run shared a launch, number of steps, then the steps; each begins with its length in
+ *             words and its kind
  *     launch  struct step, then for each member the number of chunks up to its end, then `patches` places, then for
  *             each member `buffers` operands, `args` words, `patches` indices into call
  *     call    the arena's address, addresses of the buffers from outside, the bits of the parameters
@@ -241,6 +242,11 @@ static int worth_sharing(const struct job *j, int64_t cost)
     return !cost || cost * j->chunks > (pool_sleeps(j->threads) ? ASLEEP_NS : AWAKE_NS);
 }
 
+static void note_cost(struct step *s, int64_t spent, int64_t chunks)
+{
+    __atomic_store_n(&s->cost, spent / chunks + 1, __ATOMIC_RELAXED);
+}
+
 static int64_t launch(struct step *s, int64_t steps, const int64_t *call, int64_t threads, struct watch *w)
 {
     struct job j;
@@ -253,16 +259,20 @@ static int64_t launch(struct step *s, int64_t steps, const int64_t *call, int64_
     }
     void *memory = thread_scratch(j.scratch);
     if (!memory) return GC_NO_MEMORY;
-    if (j.chunks == 1) {
-        struct view v = view_in(s, memory);
-        return run_chunks(&j, &v, 0, 1, memory);
-    }
     int64_t cost = __atomic_load_n(&s->cost, __ATOMIC_RELAXED);
+    if (j.chunks == 1 || (cost && cost * j.chunks <= AWAKE_NS)) {   /* in one piece */
+        struct view v = view_in(s, memory);
+        int64_t start = j.chunks > 1 ? nanoseconds(CLOCK_MONOTONIC) : 0;
+        int64_t bad = run_chunks(&j, &v, 0, j.chunks, memory);
+        if (start) note_cost(s, nanoseconds(CLOCK_MONOTONIC) - start, j.chunks);
+        return bad;
+    }
     w->spent = w->ran = 0;
     if (j.threads > j.chunks) j.threads = j.chunks;
     cut_into_parts(&j);
-    if (!worth_sharing(&j, cost) || !pool_run(&j, w, memory)) job_work(&j, 0, w, memory);
-    if (w->ran) __atomic_store_n(&s->cost, w->spent / w->ran + 1, __ATOMIC_RELAXED);
+    if (worth_sharing(&j, cost) && pool_run(&j, w, memory)) w->shared = 1;
+    else job_work(&j, 0, w, memory);
+    if (w->ran) note_cost(s, w->spent, w->ran);
     return w->stop ? w->stop : j.bad;
 }
 
@@ -308,8 +318,8 @@ static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, s
 /* Steps of an image. Returns GC_OK, why the run must end, or what tells of a bad index; then *failed is its step. */
 static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, struct watch *w, int64_t *failed)
 {
-    int64_t steps = *image++, count;
-    struct step *s = (struct step *)image, *next;
+    int64_t steps = image[1], count;
+    struct step *s = (struct step *)(image + 2), *next;
     for (int64_t i = 0; i < steps; i += count, s = next) {
         int64_t start = step_log.entries && failed == &failed_step ? nanoseconds(CLOCK_MONOTONIC) : 0;
         next = after(s), count = 1;
@@ -332,8 +342,10 @@ int64_t gc_run(int64_t *image, const char *words, int64_t threads)
     struct watch w = {.forks = pool_forks()};
     float_mode before = get_float_mode();
     set_float_mode(FLOAT_MODE);
+    if (__atomic_load_n(image, __ATOMIC_RELAXED)) pool_rouse();
     int64_t result = run_steps(image, (const int64_t *)words, threads, &w, &failed_step);
     set_float_mode(before);
+    __atomic_store_n(image, w.shared, __ATOMIC_RELAXED);
     return result;
 }
 

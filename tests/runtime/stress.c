@@ -45,7 +45,7 @@ static void *caller(void *first)
     for (int round = 0; round < rounds; round++) {
         int64_t chunks = 1 + round * 37 % MOST, bad = round % 10 == 9 ? chunks / 2 : -1;
         const int64_t entry = (int64_t)(intptr_t)kernel, follows = bad < 0;    /* what follows must not stop */
-        int64_t image[] = {2, 14, 0, 0, entry, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad,
+        int64_t image[] = {0, 2, 14, 0, 0, entry, 512, 0, 1, 1, 2, 0, chunks, 1, VALUE, bad,
                            14, 0, follows, entry, 512 + 512 * (round & 1), 0, 1, 1, 2, 0, chunks, 1, VALUE, -1};
         memset(y, 0, MOST * sizeof *y);
         check(y, chunks, bad, gc_run(image, (const char *)call, 1 + round % 4));

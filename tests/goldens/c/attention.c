@@ -317,48 +317,79 @@ static __attribute__((noinline)) void gc_weighted(int vectors, const float *rest
 }
 #endif
 #define GC_FEW (GC_LANES < 4 ? GC_LANES : 4)
+#define GC_LINE (int64_t)(64 / sizeof(float))
 typedef float gc_some __attribute__((vector_size(GC_FEW * sizeof(float)), aligned(sizeof(float))));
+/* Ask for rows before they are read. */
+static inline __attribute__((always_inline)) void gc_few_ask(const float *const *row, int64_t count, int64_t width)
+{
+    for (int64_t n = 0; n < count; n++)
+        for (int64_t e = 0; e < width; e += GC_LINE) __builtin_prefetch(row[n] + e);
+}
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_few_scores(const float *restrict lanes, const float *const *k,
-    const float *const *v, int64_t count, int64_t depth, int64_t width, float *restrict score);
+    int64_t count, int64_t depth, int64_t next, float *restrict score);
 #else
 static __attribute__((noinline)) void gc_few_scores(const float *restrict lanes, const float *const *k,
-    const float *const *v, int64_t count, int64_t depth, int64_t width, float *restrict score)
+    int64_t count, int64_t depth, int64_t next, float *restrict score)
 {
     for (int64_t n = 0; n < count; n += GC_LANES) {
-        const int64_t last = count - n - 1;
-        gc_vector sum[GC_LANES] = {0};
+        const float *row[GC_LANES];    /* in the order in which squares of GC_FEW leave one key after the other */
+        for (int r = 0; r < GC_LANES; r++)
+            row[r] = k[MIN(n + r % GC_FEW * (GC_LANES / GC_FEW) + r / GC_FEW, count - 1)];
+        gc_vector sum[GC_FEW] = { 0 };
         for (int64_t c = 0; c < depth; c += GC_LANES) {
             const int64_t some = MIN(depth - c, GC_LANES);
             gc_vector x[GC_LANES];
-            if (some == GC_LANES) {
 #pragma GCC unroll 16
-                for (int r = 0; r < GC_LANES; r++) x[r] = *(const gc_loose *)(k[n + MIN(r, last)] + c);
-                gc_square(x, GC_LANES);
-            } else
-                for (int64_t i = 0; i < some; i++)
-                    for (int r = 0; r < GC_LANES; r++) x[i][r] = k[n + MIN(r, last)][c + i];
+            for (int r = 0; r < GC_LANES; r++)
+                if (some == GC_LANES) x[r] = *(const gc_loose *)(row[r] + c);
+                else
+                    for (int64_t i = 0; i < some; i++) x[i][r] = row[r][c + i];
+            if (some == GC_LANES) gc_square(x, GC_LANES);
+            for (int r = 0; r < GC_LANES && c % GC_LINE == 0; r++) __builtin_prefetch(row[r] + c + next);
 #pragma GCC unroll 16
             for (int i = 0; i < GC_LANES; i++)
                 if (i < some)
 #pragma GCC unroll 4
                     for (int q = 0; q < GC_FEW; q++)
-                        sum[q] = gc_fma_vector(lanes[(c + i) * GC_LANES + q] - (gc_vector){0}, x[i], sum[q]);
+                        sum[q] = gc_fma_vector(lanes[(c + i) * GC_FEW + q] - (gc_vector){0}, x[i], sum[q]);
         }
-        for (int64_t r = n; r < MIN(n + GC_LANES, count); r++)      /* for what follows */
-            for (int64_t e = 0; e < width; e += 64 / sizeof(float)) __builtin_prefetch(v[r] + e);
-        gc_square(sum, GC_LANES);
-#pragma GCC unroll 16
-        for (int r = 0; r < GC_LANES; r++) ((gc_vector *)score)[n + r] = sum[r];
+        gc_square(sum, GC_FEW);
+#pragma GCC unroll 4
+        for (int r = 0; r < GC_FEW; r++) *(gc_vector *)(score + n * GC_FEW + r * GC_LANES) = sum[r];
+    }
+}
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_few_weights(float *restrict score, int64_t count, int64_t unseen,
+    const float *restrict most, float *restrict top, float *restrict total, float *restrict factor);
+#else
+static __attribute__((noinline)) void gc_few_weights(float *restrict score, int64_t count, int64_t unseen,
+    const float *restrict most, float *restrict top, float *restrict total, float *restrict factor)
+{
+    float shift[GC_LANES];
+    for (int l = 0; l < GC_LANES; l++) {
+        const float largest = most[l % GC_FEW];
+        shift[l] = largest == -__builtin_inf() ? 0 : largest;       /* -inf - -inf would be NaN */
+        factor[l] = gc_exp_float(top[l % GC_FEW] - shift[l]);
+    }
+    for (int64_t n = 0; n < count * GC_FEW; n += GC_LANES)
+        for (int l = 0; l < GC_LANES; l++) score[n + l] = gc_exp_float(score[n + l] - shift[l]);
+    gc_some added = { 0 };
+    for (int64_t n = 0; n < count; n++) added += *(const gc_some *)(score + n * GC_FEW);
+    for (int64_t l = unseen; l < GC_FEW; l++) {
+        total[l] = gc_fma_float(total[l], factor[l], added[l]);
+        top[l] = most[l];
     }
 }
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
-    int64_t count, int64_t width, const float *restrict factor, float *restrict sums);
+    int64_t count, int64_t width, int64_t next, const float *restrict factor, float *restrict sums, int64_t columns);
 #else
 static inline __attribute__((always_inline)) void gc_few_columns(const int vectors, const float *restrict weight,
-    const float *const *v_row, int64_t count, int64_t from, const float *restrict factor, float *restrict sums)
+    const float *const *v_row, int64_t count, int64_t from, int64_t next, const float *restrict factor,
+    float *restrict sums, int64_t columns)
 {
     gc_vector sum[GC_FEW][4];
 #pragma GCC unroll 4
@@ -370,32 +401,41 @@ static inline __attribute__((always_inline)) void gc_few_columns(const int vecto
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) x[v] = *(const gc_loose *)(v_row[n] + from + v * GC_LANES);
 #pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++)
+            if (v * GC_LANES % GC_LINE == 0) __builtin_prefetch(v_row[n] + from + v * GC_LANES + next);
+#pragma GCC unroll 4
         for (int q = 0; q < GC_FEW; q++)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v++)
-                sum[q][v] = gc_fma_vector(weight[n * GC_LANES + q] - (gc_vector){0}, x[v], sum[q][v]);
+                sum[q][v] = gc_fma_vector(weight[n * GC_FEW + q] - (gc_vector){0}, x[v], sum[q][v]);
     }
-    for (int v = 0; v < vectors; v++) {
-        gc_vector x[GC_LANES] = {0}, *to = (gc_vector *)sums + from + v * GC_LANES;
 #pragma GCC unroll 4
-        for (int q = 0; q < GC_FEW; q++) x[q] = sum[q][v];
-        gc_square(x, GC_LANES);
-#pragma GCC unroll 16
-        for (int r = 0; r < GC_LANES; r++) to[r] = gc_fma_vector(to[r], *(const gc_vector *)factor, x[r]);
-    }
+    for (int q = 0; q < GC_FEW; q++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            gc_loose *to = (gc_loose *)(sums + q * columns + from + v * GC_LANES);
+            *to = gc_fma_vector(*to, factor[q] - (gc_vector){0}, sum[q][v]);
+        }
 }
 
 static __attribute__((noinline)) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
-    int64_t count, int64_t width, const float *restrict factor, float *restrict sums)
+    int64_t count, int64_t width, int64_t next, const float *restrict factor, float *restrict sums, int64_t columns)
 {
     int64_t e = 0;
-    for (; e + 4 * GC_LANES <= width; e += 4 * GC_LANES) gc_few_columns(4, weight, v_row, count, e, factor, sums);
-    for (; e + GC_LANES <= width; e += GC_LANES) gc_few_columns(1, weight, v_row, count, e, factor, sums);
-    for (; e < width; e++) gc_weighted_tile(1, 1, weight, v_row, count, e, factor, sums);
+    for (; e + 4 * GC_LANES <= width; e += 4 * GC_LANES)
+        gc_few_columns(4, weight, v_row, count, e, next, factor, sums, columns);
+    for (; e + GC_LANES <= width; e += GC_LANES)
+        gc_few_columns(1, weight, v_row, count, e, next, factor, sums, columns);
+    for (; e < width; e++)
+        for (int q = 0; q < GC_FEW; q++) {
+            float sum = 0, *to = sums + q * columns + e;
+            for (int64_t n = 0; n < count; n++) sum = gc_fma_float(weight[n * GC_FEW + q], v_row[n][e], sum);
+            *to = gc_fma_float(*to, factor[q], sum);
+        }
 }
 #endif
 
-int64_t contract_attention_5e73c5e1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_4bfa5245(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -439,17 +479,19 @@ int64_t contract_attention_5e73c5e1(void *const *buf, const int64_t *arg, int64_
             float most[3 * GC_LANES], factor[3 * GC_LANES] __attribute__((aligned(64)));
             /* a query m sees the keys n <= m + diagonal */
             const int64_t diagonal = 0, n_last = MIN(keys, MAX(m_last + diagonal, 0));
+            const int64_t columns = width;
             /* groups of three vectors are faster, those of one vector waste fewer lanes */
             const int64_t ones = (m_last - m_first + GC_LANES - 1) / GC_LANES, threes = (ones + 2) / 3;
             const int few = m_last - m_first <= GC_FEW, vectors = ones * 8 < threes * 21 ? 1 : 3;
-            const int64_t group = vectors * GC_LANES;
+            const int64_t group = few ? GC_FEW : vectors * GC_LANES;
+            const int64_t across = few ? columns : 1, along = few ? 1 : group;      /* steps to the next query and column */
             for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
                 const int64_t m_to = MIN(m_from + group, m_last);
                 float *restrict lanes = all_lanes + (m_from - m_first) * depth;
-                float *restrict sums = all_sums + (m_from - m_first) * width;
+                float *restrict sums = all_sums + (m_from - m_first) * columns;
                 float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
                 for (int64_t l = 0; l < group; l++) top[l] = -__builtin_inff(), total[l] = 0;
-                for (int64_t i = 0; i < width * group; i++) sums[i] = 0;
+                for (int64_t i = 0; i < columns * group; i++) sums[i] = 0;
                 for (int64_t i = 0; m_to - m_from < group && i < depth * group; i++) lanes[i] = 0;
                 for (int64_t m = m_from; m < m_to; m++) {
                     for (int64_t c = 0; c < depth; c++) {
@@ -476,15 +518,20 @@ int64_t contract_attention_5e73c5e1(void *const *buf, const int64_t *arg, int64_
                     }
 
                 }
+                /* from a row to the one a block later, where there is one */
+                const int64_t block = few && n_to < n_last && n_to - n_from > 1 ? n_to - n_from : 0;
+                const int64_t k_next = block ? (k_row[1] - k_row[0]) * block : 0;
+                const int64_t v_next = block ? (v_row[1] - v_row[0]) * block : 0;
+                if (few && !n_from) gc_few_ask(k_row, n_to, depth), gc_few_ask(v_row, n_to, width);
                 for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
                     const int64_t m_to = MIN(m_from + group, m_last);
                     float *restrict lanes = all_lanes + (m_from - m_first) * depth;
-                    float *restrict sums = all_sums + (m_from - m_first) * width;
+                    float *restrict sums = all_sums + (m_from - m_first) * columns;
                     float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
                     const int64_t unseen = MIN(MAX(n_from - diagonal - m_from, 0), group);      /* queries before this block */
                     if (unseen >= m_to - m_from) continue;
-                    if (unseen) __builtin_memcpy(kept, sums, sizeof *sums * width * group);
-                    if (few) gc_few_scores(lanes, k_row, v_row, n_to - n_from, depth, width, score);
+                    if (unseen) __builtin_memcpy(kept, sums, sizeof *sums * (few ? columns : width) * group);
+                    if (few) gc_few_scores(lanes, k_row, n_to - n_from, depth, k_next, score);
                     else gc_scores(vectors, lanes, k_row, n_to - n_from, depth, score);
                     for (int64_t l = 0; l < group; l++) most[l] = top[l];
                     if (m_to - m_from == 3 * GC_LANES && n_to - 1 <= m_from + diagonal) {
@@ -512,26 +559,30 @@ int64_t contract_attention_5e73c5e1(void *const *buf, const int64_t *arg, int64_
                         }
 
                     }
-                    gc_weights(vectors, score, n_to - n_from, unseen, most, top,
-                               total, factor);
-                    if (few) gc_few_weighted(score, v_row, n_to - n_from, width, factor, sums);
-                    else gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
+                    if (few) {
+                        gc_few_weights(score, n_to - n_from, unseen, most, top, total, factor);
+                        gc_few_weighted(score, v_row, n_to - n_from, width, v_next, factor, sums, columns);
+                    } else {
+                        gc_weights(vectors, score, n_to - n_from, unseen, most, top, total, factor);
+                        gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
+                    }
                     for (int64_t e = 0; unseen && e < width; e++)
-                        for (int64_t l = 0; l < unseen; l++) sums[e * group + l] = kept[e * group + l];
+                        for (int64_t l = 0; l < unseen; l++) sums[e * along + l * across] = kept[e * along + l * across];
                 }
             }
             for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
                 const int64_t m_to = MIN(m_from + group, m_last);
                 float *restrict lanes = all_lanes + (m_from - m_first) * depth;
-                float *restrict sums = all_sums + (m_from - m_first) * width;
+                float *restrict sums = all_sums + (m_from - m_first) * columns;
                 float *restrict top = all_top + m_from - m_first, *restrict total = all_total + m_from - m_first;
-                for (int64_t e = 0; few && e < width; e++) *(gc_some *)(sums + e * group) /= *(const gc_some *)total;
+                for (int64_t l = 0; few && l < m_to - m_from; l++)
+                    for (int64_t e = 0; e < width; e++) sums[l * columns + e] /= total[l];
                 for (int64_t e = 0; !few && e < width; e++)
                     for (int64_t l = 0; l < group; l++) sums[e * group + l] /= total[l];
                 const float *restrict attention0 = sums;
                 for (int64_t m = m_from; m < m_to; m++) {
                     for (int64_t e = 0; e < width; e++) {
-                        y0[b * a16 + e + m * a17] = attention0[e * group + m - m_from];
+                        y0[b * a16 + e + m * a17] = attention0[e * along + (m - m_from) * across];
 
                     }
 
