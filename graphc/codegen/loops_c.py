@@ -124,7 +124,10 @@ class _Model:
     # -------------------------------------------------------------------------------------------- statements
 
     def statements(self, body: tuple, enclosing: dict) -> list[dict]:
-        return [self.statement(s, enclosing) for s in body]
+        outside, self.spell.here = self.spell.here, {s.name: s.value for s in body if type(s) is Let}
+        found = [self.statement(s, enclosing) for s in body]
+        self.spell.here = outside
+        return found
 
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:

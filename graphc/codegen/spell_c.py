@@ -1,4 +1,5 @@
-"""Expressions of C kernels: as for every dialect, but for what GCC 12 does to pairs and to casts of casts."""
+"""Expressions of C kernels: as for every dialect, but for what GCC 12 does to pairs, to casts of casts, and to
+functions under a condition."""
 from __future__ import annotations
 
 import functools
@@ -8,13 +9,19 @@ from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.kernel import VALUE, If, Kernel, Loop, Store, Template
 from graphc.ir.node import Node
-from graphc.ir.ops import ADD, MUL, SUB
+from graphc.ir.ops import ADD, ELEMENTWISE, MUL, SUB, WHERE
+
+FUNCTION = 8        # cost of an operation from which on it may be a call
 
 
 class CSpeller(Speller):
     """Where neighbours in memory are stored in one turn of a loop, GCC 12 makes fused multiply-adds of a sum in one and
-    a difference in the other, -ffp-contract=off or not. So their products are kept apart from what adds them. And where
-    real numbers have become integers, it is kept from seeing that these become real numbers again.
+    a difference in the other, -ffp-contract=off or not. So their products are kept apart from what adds them.
+
+    Where real numbers have become integers, it is kept from seeing that these become real numbers again.
+
+    A choice between values is one between their bits where a function is called for one of them: GCC would call it
+    under a condition, and no such loop becomes vectors.
     """
 
     divisions = "gc_place_floordiv_int64_t", "gc_place_remainder_int64_t"
@@ -23,6 +30,8 @@ class CSpeller(Speller):
     def __init__(self, language: Dialect, kernel: Kernel):
         super().__init__(language, kernel)
         self.wide: dict[Node, str] = {}     # what is read -> where it lies already, in register form
+        self.here: dict[str, Node] = {}     # what is named in the innermost loop
+        self.calling: dict[Node, bool] = {}
 
     def _load(self, node: Node) -> str:
         return self.wide.get(node) or super()._load(node)
@@ -40,10 +49,24 @@ class CSpeller(Speller):
         return _stores_neighbours(self.kernel.body)
 
     def _operation(self, node: Node) -> str:
+        if node.op is WHERE and node.dtype.kind != "c" and any(map(self._calls, node.srcs[1:])):
+            helper = f"gc_select_{self.language.register(node.dtype)}"
+            self._need(helper)
+            return f"{helper}({', '.join(map(self.expr, node.srcs))})"
         if node.op not in (ADD, SUB) or node.dtype not in (dt.float32, dt.float64) or not self.in_pairs:
             return super()._operation(node)
         left, right = (self._apart(s) for s in node.srcs)
         return f"{left} {'+' if node.op is ADD else '-'} {right}"
+
+    def _calls(self, expr: Node) -> bool:
+        """Whether a function is called for a value in this loop."""
+        if expr.op is VALUE:
+            name = expr.attrs[0]
+            return name in self.here and name not in self.arrays and self._calls(self.here[name])
+        if expr not in self.calling:
+            is_function = expr.op.kind == ELEMENTWISE and expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f"
+            self.calling[expr] = is_function or any(map(self._calls, expr.srcs))
+        return self.calling[expr]
 
     def _apart(self, node: Node) -> str:
         if node.op is not MUL and node.op is not VALUE:
