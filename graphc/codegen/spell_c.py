@@ -7,7 +7,7 @@ import functools
 from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import VALUE, If, Kernel, Loop, Store, Template
+from graphc.ir.kernel import VALUE, Accumulate, If, Kernel, Let, Loop, Store, Template, below
 from graphc.ir.node import Node
 from graphc.ir.ops import ADD, ELEMENTWISE, MUL, SUB, WHERE
 
@@ -20,8 +20,8 @@ class CSpeller(Speller):
 
     Where real numbers have become integers, it is kept from seeing that these become real numbers again.
 
-    A choice between values is one between their bits where a function is called for one of them: GCC would call it
-    under a condition, and no such loop becomes vectors.
+    In a loop that calls a function, a choice between values is one between their bits: GCC would call the function
+    under the condition, and no such loop becomes vectors.
     """
 
     divisions = "gc_place_floordiv_int64_t", "gc_place_remainder_int64_t"
@@ -30,8 +30,7 @@ class CSpeller(Speller):
     def __init__(self, language: Dialect, kernel: Kernel):
         super().__init__(language, kernel)
         self.wide: dict[Node, str] = {}     # what is read -> where it lies already, in register form
-        self.here: dict[str, Node] = {}     # what is named in the innermost loop
-        self.calling: dict[Node, bool] = {}
+        self.calls = False                  # whether the innermost loop calls a function
 
     def _load(self, node: Node) -> str:
         return self.wide.get(node) or super()._load(node)
@@ -49,7 +48,7 @@ class CSpeller(Speller):
         return _stores_neighbours(self.kernel.body)
 
     def _operation(self, node: Node) -> str:
-        if node.op is WHERE and node.dtype.kind != "c" and any(map(self._calls, node.srcs[1:])):
+        if node.op is WHERE and node.dtype.kind != "c" and self.calls and not self.arrays:
             helper = f"gc_select_{self.language.register(node.dtype)}"
             self._need(helper)
             return f"{helper}({', '.join(map(self.expr, node.srcs))})"
@@ -58,22 +57,19 @@ class CSpeller(Speller):
         left, right = (self._apart(s) for s in node.srcs)
         return f"{left} {'+' if node.op is ADD else '-'} {right}"
 
-    def _calls(self, expr: Node) -> bool:
-        """Whether a function is called for a value in this loop."""
-        if expr.op is VALUE:
-            name = expr.attrs[0]
-            return name in self.here and name not in self.arrays and self._calls(self.here[name])
-        if expr not in self.calling:
-            is_function = expr.op.kind == ELEMENTWISE and expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f"
-            self.calling[expr] = is_function or any(map(self._calls, expr.srcs))
-        return self.calling[expr]
-
     def _apart(self, node: Node) -> str:
         if node.op is not MUL and node.op is not VALUE:
             return self._operand(node)
         helper = f"gc_apart_{self.language.register(node.dtype)}"
         self._need(helper)
         return f"{helper}({self.expr(node)})"
+
+
+def calls_functions(body: tuple) -> bool:
+    """Whether statements call functions of real numbers."""
+    values = [s.value for s in body if type(s) in (Let, Store, Accumulate)]
+    computed = (expr for expr in below(values) if expr.op.kind == ELEMENTWISE)
+    return any(expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f" for expr in computed)
 
 
 def _stores_neighbours(body: tuple) -> bool:
