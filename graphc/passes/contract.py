@@ -208,7 +208,8 @@ class Contraction:
         elif target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize)
         elif m <= FEW_ROWS:
-            name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams)
+            panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
+            name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
             near = k * (m + n) * self.node.dtype.accumulator.itemsize <= l2_bytes()
             name, rows, columns = "gemm", *_block(m, n, stacks, near, *most)
@@ -312,16 +313,17 @@ def _power(n: int) -> int:
     return 1 << (n - 1).bit_length()
 
 
-def _columns(n: int, stacks: int, work: int, streams: bool) -> int:
+def _columns(n: int, stacks: int, work: int, streams: bool, panel: int) -> int:
     """How many columns an iteration takes of a product with few rows: so many that all threads have as much to do, in
-    several pieces, or in one with rows of b as long as can be if these are contiguous (`streams`)."""
+    several pieces, or in one with rows of b as long as can be if these are contiguous (`streams`). Where columns lie in
+    panels, those of a part of one take half as long again: they are few sums, which wait for one another."""
     threads = settings.num_threads
     least = max(64, rounded_up(min(SMALL_STRIPE // max(work, 1), n), 32))
     pieces = -(-(1 if streams else 8) * threads // max(stacks, 1))
     sizes = {min(max(rounded_up(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
 
     def longest(columns: int) -> int:
-        return -(-stacks * -(-n // columns) // threads) * columns
+        return -(-stacks * -(-n // columns) // threads) * (columns + min(columns % panel, 32) // 2)
     return min(sizes, key=lambda columns: (longest(columns), columns if not streams else -columns))
 
 
