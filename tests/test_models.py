@@ -6,12 +6,6 @@ import pytest
 from graphc.examples import chat, sentences, wheels
 
 
-@pytest.fixture(autouse=True)
-def compiled(backend):
-    if backend != "cpu":
-        pytest.skip("a minute in the NumPy interpreter")
-
-
 def run(main, *arguments: str) -> None:
     try:
         main(list(arguments))
