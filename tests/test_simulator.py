@@ -50,6 +50,13 @@ def bias_of_logits() -> gc.Tensor:
     return slope + loss
 
 
+def functions_of_complex_numbers() -> gc.Tensor:
+    z = leaf(3, dtype="complex64") * (0.7 + 0.2j)
+    names = ("conj exp expm1 log log1p log2 log10 sqrt sin cos sinh cosh tanh tan asinh atan asin acos acosh atanh "
+             "sign abs real").split()  # fmt: skip
+    return gc.stack([z / (z + 1), z ** z, *(getattr(gc, name)(z).astype("complex64") for name in names)])
+
+
 PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "map": lambda: gc.tanh(leaf(300) * 0.5 + 1) - leaf(300),
     "map of broadcasts": lambda: leaf(3, 1, 50) * leaf(4, 1) + leaf(50),
@@ -67,11 +74,15 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "extremes": lambda: gc.argmax(leaf(6, 300), axis=1),
     "halves": lambda: gc.sum(leaf(4, 200, dtype="float16") * leaf(200, dtype="float16"), axis=1),
     "complex numbers": lambda: gc.sum(leaf(4, 100, dtype="complex64") * leaf(100, dtype="complex64"), axis=1),
+    "functions of complex numbers": functions_of_complex_numbers,
     "scan": lambda: gc.cumulative_sum(leaf(4, 50), axis=1),
     "scan of one line": lambda: gc.cumulative_sum(leaf(50)),
     "gather": lambda: gc.take(leaf(10, 20), gc.asarray(np.arange(3)), axis=0) * 2,
     "binary search": lambda: gc.searchsorted(gc.arange(21) * 0.07, leaf(33)),
     "scatter": scattered,
+    "loop": lambda: gc.scan(lambda state, x: (gc.tanh(state + x), gc.sum(state)), leaf(7), leaf(4, 7))[1],
+    "loop with a condition": lambda: gc.while_loop(lambda x: gc.max(x) < 9, lambda x: x * 2 + x[0], leaf(7)),
+    "branch": lambda: gc.cond(gc.sum(leaf(7)) > 3, lambda x: gc.softmax(x), lambda x: x + 1, leaf(7)),
     "cross entropy": lambda: gc.cross_entropy(leaf(6, 30), gc.asarray(np.arange(6))),
     "product": lambda: gc.relu(leaf(5, 9) @ leaf(9, 60) + leaf(60)),
     "product of one row": lambda: leaf(1, 20) @ leaf(20, 9),
