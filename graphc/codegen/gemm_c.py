@@ -330,8 +330,9 @@ class Nest:
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
-        for x in body:
-            found += self._loop(x) if type(x) is Loop else [self._statement(x)]
+        with self.model.spell.inside(body):
+            for x in body:
+                found += self._loop(x) if type(x) is Loop else [self._statement(x)]
         return found
 
     def _statement(self, x) -> dict:

@@ -30,13 +30,14 @@ def in_runs(model, s: Loop, start: str, stop: str) -> dict | None:
         narrowed.append({"name": f"half{k}", "place": place})
     names = {(x.buffer, x.index): y["name"] for x, y in zip(stores, narrowed, strict=True)}
     body = []
-    for x in s.body:
-        name = names.get((x.buffer, x.index)) if type(x) is Store and x.local is None else None
-        if name is None:
-            body.append(model.statement(x, {}))
-        else:
-            value = model.spell.unrounded(x.value)
-            body.append({"kind": "store", "target": f"{name}[{axis.name} - {first}]", "value": value})
+    with model.spell.inside(s.body):
+        for x in s.body:
+            name = names.get((x.buffer, x.index)) if type(x) is Store and x.local is None else None
+            if name is None:
+                body.append(model.statement(x, {}))
+            else:
+                value = model.spell.unrounded(x.value)
+                body.append({"kind": "store", "target": f"{name}[{axis.name} - {first}]", "value": value})
     model.spell.wide.clear()
     return {"kind": "halves", "axis": axis.name, "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
             "wide": wide, "narrow": narrowed, "body": body}

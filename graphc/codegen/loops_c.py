@@ -22,7 +22,7 @@ from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.reductions_c import dealt, reduction, scan
 from graphc.codegen.spell import dialect, register_bytes
-from graphc.codegen.spell_c import CSpeller, calls_functions
+from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.strips_c import called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import index as ix
@@ -124,10 +124,8 @@ class _Model:
     # -------------------------------------------------------------------------------------------- statements
 
     def statements(self, body: tuple, enclosing: dict) -> list[dict]:
-        outside, self.spell.calls = self.spell.calls, calls_functions(body)
-        found = [self.statement(s, enclosing) for s in body]
-        self.spell.calls = outside
-        return found
+        with self.spell.inside(body):
+            return [self.statement(s, enclosing) for s in body]
 
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:

@@ -3,6 +3,8 @@ functions under a condition."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
@@ -47,8 +49,17 @@ class CSpeller(Speller):
     def in_pairs(self) -> bool:
         return _stores_neighbours(self.kernel.body)
 
+    @contextmanager
+    def inside(self, body: tuple) -> Iterator[None]:
+        """Where the statements of a loop are spelled."""
+        outside, values = self.calls, [s.value for s in body if type(s) in (Let, Store, Accumulate)]
+        computed = (expr for expr in below(values) if expr.op.kind == ELEMENTWISE)
+        self.calls = any(expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f" for expr in computed)
+        yield
+        self.calls = outside
+
     def _operation(self, node: Node) -> str:
-        if node.op is WHERE and node.dtype.kind != "c" and self.calls and not self.arrays:
+        if node.op is WHERE and node.dtype.kind != "c" and self.calls:
             helper = f"gc_select_{self.language.register(node.dtype)}"
             self._need(helper)
             return f"{helper}({', '.join(map(self.expr, node.srcs))})"
@@ -63,13 +74,6 @@ class CSpeller(Speller):
         helper = f"gc_apart_{self.language.register(node.dtype)}"
         self._need(helper)
         return f"{helper}({self.expr(node)})"
-
-
-def calls_functions(body: tuple) -> bool:
-    """Whether statements call functions of real numbers."""
-    values = [s.value for s in body if type(s) in (Let, Store, Accumulate)]
-    computed = (expr for expr in below(values) if expr.op.kind == ELEMENTWISE)
-    return any(expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f" for expr in computed)
 
 
 def _stores_neighbours(body: tuple) -> bool:

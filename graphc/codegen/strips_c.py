@@ -40,7 +40,7 @@ def strips(model, s: Loop, start: str, stop: str) -> dict:
     calls = any(_is_call(x.value) for x in body)
     names = [x.name for x in body if type(x) is Let]
     model.spell.arrays.update(dict.fromkeys(names, "[l]"))
-    strip = model.statements(body, {})
+    strip = [statement for x in body for statement in model.statements((x,), {})]      # each is a loop of its own
     for name in names:
         del model.spell.arrays[name]
     model.interleaved |= not calls
