@@ -197,6 +197,12 @@ def test_a_while_loop_ends_in_the_right_memory(turns):
     np.testing.assert_array_equal(found.numpy(), want)
 
 
+def test_a_while_loop_over_nothing_has_no_turn():
+    """Its condition is a constant, and a boolean one."""
+    state = gc.while_loop(lambda x: gc.any(x != 0), lambda x: x - 1, gc.zeros(0, dtype=gc.int8))
+    assert state.numpy().shape == (0,) and gc.gcd(state, state).tolist() == []
+
+
 def test_cond():
     x = leaf(6)
 
