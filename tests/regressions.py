@@ -199,4 +199,8 @@ REGRESSIONS = {
         leaf('float32', (7,), 'special', 356)
         gc.square(gc.make_complex(v0, v0))
     """,
+    "the condition of a loop over nothing is a constant": """
+        leaf('int8', (0,), 'special', 0)
+        gc.gcd(v0, v0)
+    """,
 }
