@@ -261,3 +261,13 @@ def test_sizes_of_complex_numbers_are_computed_in_vectors(assembly):
     """One scalar call would keep the whole loop scalar, the logarithm too."""
     text = assembly(gc.log10(gc.abs(array(4096, dtype="complex128")) + 1))
     assert WIDE in text and not re.search(r"(call|jmp)\s+\*?hypot\b", text)
+
+
+@needs_avx2
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_functions_of_complex_numbers_are_computed_in_vectors(assembly, dtype):
+    """Where GCC calls a function under a condition, it calls it for one element at a time."""
+    z = array(4096, dtype=dtype)
+    text = assembly(gc.exp(z), gc.log(z + 2), gc.sqrt(z), z / (z + 3), gc.where(gc.real(z) > 0, z, -z))
+    assert count(text, "v(div|sqrt)p[sd]", WIDE) >= 3
+    assert not re.search(r"(call|jmp)\s+\*?(c?exp|c?log|csqrt|sin|cos|hypot)f?\b", text)

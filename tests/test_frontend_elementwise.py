@@ -12,7 +12,9 @@ from hypothesis import given
 
 import graphc as gc
 from graphc.errors import DTypeError, IntegerOverflow, PowerError, ShapeError
+from graphc.ir import ops
 from graphc.ir.dtype import ALL, by_name
+from graphc.tolerances import mismatch
 
 NUMPY_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
                "atanh": "arctanh", "atan2": "arctan2", "pow": "power", "bitwise_invert": "invert",
@@ -135,6 +137,46 @@ def test_exact_functions(name, dtype):
 def test_complex_functions(name, dtype):
     x = values(dtype)
     agree(getattr(gc, name)(gc.asarray(x)), quietly(numpy_of(name), x), 4 if name == "abs" else 0)
+
+
+def edges(dtype) -> np.ndarray:
+    """Complex numbers whose parts are special, at the ends of the range, or on the unit circle."""
+    info, big = gc.finfo(dtype), math.log(gc.finfo(dtype).max)
+    parts = np.array([0.0, -0.0, 1, -1, 0.5, -2, 1 + info.eps, math.inf, -math.inf, math.nan, info.smallest_normal,
+                      -info.smallest_normal / 2, info.max, -info.max, info.max / 2, big, big + 0.3, -big, 1e-5, 1e5])
+    angle = np.linspace(0, 7, 501)
+    z = np.empty(parts.size**2 + angle.size, dtype)
+    z.real = np.append(np.repeat(parts, parts.size), np.cos(angle))
+    z.imag = np.append(np.tile(parts, parts.size), np.sin(angle))
+    return z
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", "exp expm1 log log2 log10 log1p sqrt sign".split())
+def test_functions_of_complex_numbers_at_the_edges(name, dtype):
+    z = edges(dtype)
+    if name == "sign":      # NumPy's divides by a modulus that overflows
+        z = z[quietly(np.isfinite, np.abs(z)) | np.isinf(z.real) | np.isinf(z.imag)]
+    found = np.asarray(getattr(gc, name)(gc.asarray(z)))
+    assert mismatch(getattr(ops, name.upper()), (), by_name(dtype), z.shape, found, [z]) is None
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_quotients_of_complex_numbers_are_numpys(dtype):
+    z = edges(dtype)[::3]
+    a, b = np.repeat(z, z.size), np.tile(z, z.size)
+    agree(gc.asarray(a) / gc.asarray(b), quietly(np.divide, a, b))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "float64"])
+def test_small_powers_are_products(dtype, backend):
+    x = (np.arange(1, 20) * (0.5 - 0.75j if dtype.startswith("complex") else 1)).astype(dtype)
+    t = gc.asarray(x)
+    for n in (1, 2, 3, 4, 5, 8, -1, -3):
+        found, want = np.asarray(t ** n), x ** np.asarray(n, x.dtype)
+        np.testing.assert_allclose(found, want, rtol=1e-5 if x.real.dtype == np.float32 else 1e-13)
+    if backend != "reference":
+        assert "pow" not in gc.plan(t ** 3).kernels[0].source
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, -1])

@@ -145,6 +145,18 @@ def test_a_matrix_times_a_vector(dtype: str):
     assert (gc.counters() - compiled).compiles <= 2
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("a, b", [((9, 20), (20, 17)), ((4, 300), (300, 2)), ((2, 3, 5, 4), (3, 4, 6)),
+                                  ((1, 40), (40, 9)), ((30, 7), (7, 1)), ((5, 0), (0, 4))])
+def test_complex_products_are_four_real_ones(a: tuple[int, ...], b: tuple[int, ...], dtype: str):
+    x, y = (gc.asarray((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype)) for s in (a, b))
+    found = gc.matmul(gc.conj(x), y)
+    np.testing.assert_allclose(found.numpy(), np.matmul(np.conj(x.numpy()), y.numpy()),
+                               atol=1e-4 if dtype == "complex64" else 1e-12)
+    if a == (9, 20):
+        assert len(templates(gc.matmul(gc.conj(x), y))) == 4
+
+
 @pytest.mark.parametrize("m, k, n", [(0, 5, 9), (9, 0, 8), (9, 5, 0)])
 def test_nothing_to_multiply(m: int, k: int, n: int):
     found = (array(m, k) @ array(k, n)).numpy()

@@ -24,6 +24,9 @@ def helper_texts(environment, spell: Speller) -> list[str]:
     return [*frame, *texts]
 
 
+_CALLED = re.compile(r"\bgc_(\w+_c?(?:float|double))\(")
+
+
 @functools.cache
 def _texts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     """The text of a helper behind those of what it calls, and whether the vector library is among that."""
@@ -59,8 +62,9 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     if first in ("max", "min", "most"):
         return (*_words(general, c_type), _typed(general, general, stem)[0]), False
     text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
-    if stem == "cabs_double":       # by the vector routine: one scalar call keeps a loop and all else in it scalar
-        return (_typed(general, general, "hypot_double")[0], text), True
+    if first == "cabs" or c_type in ("cfloat", "cdouble"):      # what it calls is vectors in a loop
+        called = [_parts(environment, name) for name in dict.fromkeys(_CALLED.findall(text)) if name != stem]
+        return (*(text for texts, _ in called for text in texts), text), any(math for _, math in called)
     return (text,), math
 
 

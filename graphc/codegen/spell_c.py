@@ -59,8 +59,8 @@ class CSpeller(Speller):
         self.calls = outside
 
     def _operation(self, node: Node) -> str:
-        if node.op is WHERE and node.dtype.kind != "c" and self.calls:
-            helper = f"gc_select_{self.language.register(node.dtype)}"
+        if node.op is WHERE and (self.calls or node.dtype.kind == "c"):
+            helper = f"gc_{'c' if node.dtype.kind == 'c' else ''}select_{self.language.register(node.dtype)}"
             self._need(helper)
             return f"{helper}({', '.join(map(self.expr, node.srcs))})"
         if node.op not in (ADD, SUB) or node.dtype not in (dt.float32, dt.float64) or not self.in_pairs:

@@ -197,7 +197,7 @@ EXPONENTS = tuple(float(k) for k in range(-4, 9))
 
 def is_exponent(node: Node) -> bool:
     """Small exponents are part of a program's structure: powers of them become products."""
-    return float(const_value(node)) in EXPONENTS
+    return const_value(node) in EXPONENTS
 
 
 def const_words(node: Node) -> int:

@@ -150,7 +150,7 @@ EXPM1 = _math("expm1", np.expm1, "small", grad=lambda gc, g, y, x: (g * d.conj(y
 LOG = _math("log", np.log, "positive", grad=lambda gc, g, y, x: (g / d.conj(x),), marked=True)
 LOG2 = _math("log2", np.log2, "positive", grad=d.logarithm(2), marked=True)
 LOG10 = _math("log10", np.log10, "positive", grad=d.logarithm(10), marked=True)
-LOG1P = _math("log1p", np.log1p, "positive", grad=lambda gc, g, y, x: (g / d.conj(1 + x),))
+LOG1P = _math("log1p", meaning.log1p, "positive", grad=lambda gc, g, y, x: (g / d.conj(1 + x),))
 SIN = _math("sin", np.sin, grad=lambda gc, g, y, x: (g * d.conj(gc.cos(x)),), marked=True)
 COS = _math("cos", np.cos, grad=lambda gc, g, y, x: (-g * d.conj(gc.sin(x)),), marked=True)
 TAN = _math("tan", np.tan, grad=lambda gc, g, y, x: (g * d.conj(1 + y * y),))

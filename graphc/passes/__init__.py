@@ -5,12 +5,14 @@ from graphc.passes.attention import recognise_attention
 from graphc.passes.attention_gradient import recognise_gradient
 from graphc.passes.batch import batch
 from graphc.passes.blocked import recognise_blocks
+from graphc.passes.complex_products import part_products
 from graphc.passes.follow import follows
 from graphc.passes.fuse import fuse
 from graphc.passes.library import call_library
 from graphc.passes.lower import lower
 from graphc.passes.memory import plan_memory
 from graphc.passes.panels import lay_panels
+from graphc.passes.powers import multiply_out
 from graphc.passes.relax import relax
 from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
@@ -20,6 +22,8 @@ from graphc.passes.unread import drop_unread
 GRAPH_PASSES = (
     ("unread", drop_unread),
     ("simplify", simplify),
+    ("powers", multiply_out),
+    ("complex", part_products),
     ("weighted", recognise_gradient),
     ("attention", recognise_attention),
     ("blocked", recognise_blocks),

@@ -38,13 +38,13 @@ def _better(node: Node) -> Node | None:
     return None
 
 
-def _is_const(node: Node, value) -> bool:
+def is_const(node: Node, value) -> bool:
     if node.op is EXPAND or node.op is RESHAPE:
-        return _is_const(node.srcs[0], value)
-    return node.op is CONST and node.dtype.kind in "iuf" and const_value(node) == value
+        return is_const(node.srcs[0], value)
+    return node.op is CONST and node.dtype.kind in "iufc" and bool(const_value(node) == value)
 
 
-def _spread(src: Node, node: Node) -> Node:
+def spread(src: Node, node: Node) -> Node:
     """src in the shape of node: it stands for a node that broadcast it."""
     return src if src.shape == node.shape else make(EXPAND, src.dtype, node.shape, (src,), device=node.device)
 
@@ -55,23 +55,23 @@ def _mul_one(node: Node) -> Node | None:
     """x * 1 -> x"""
     a, b = node.srcs
     if node.dtype.kind in "iuf":
-        if _is_const(b, 1):
-            return _spread(a, node)
-        if _is_const(a, 1):
-            return _spread(b, node)
+        if is_const(b, 1):
+            return spread(a, node)
+        if is_const(a, 1):
+            return spread(b, node)
     return None
 
 
 def _div_one(node: Node) -> Node | None:
     """x / 1 -> x"""
-    return _spread(node.srcs[0], node) if node.dtype.kind == "f" and _is_const(node.srcs[1], 1) else None
+    return spread(node.srcs[0], node) if node.dtype.kind == "f" and is_const(node.srcs[1], 1) else None
 
 
 def _sub_zero(node: Node) -> Node | None:
     """x - 0 -> x (exact also for -0.0: -0.0 - 0.0 is -0.0), for a positive zero"""
     b = node.srcs[1]
-    if _is_const(b, 0) and node.dtype.kind in "iuf" and not (node.dtype.kind == "f" and np.signbit(_scalar(b))):
-        return _spread(node.srcs[0], node)
+    if is_const(b, 0) and node.dtype.kind in "iuf" and not (node.dtype.kind == "f" and np.signbit(_scalar(b))):
+        return spread(node.srcs[0], node)
     return None
 
 
@@ -79,10 +79,10 @@ def _add_int_zero(node: Node) -> Node | None:
     """x + 0 -> x, integers"""
     if node.dtype.kind in "iu":
         a, b = node.srcs
-        if _is_const(b, 0):
-            return _spread(a, node)
-        if _is_const(a, 0):
-            return _spread(b, node)
+        if is_const(b, 0):
+            return spread(a, node)
+        if is_const(a, 0):
+            return spread(b, node)
     return None
 
 
@@ -97,10 +97,10 @@ def _pow_small(node: Node) -> Node | None:
     base, exponent = node.srcs
     if node.dtype.kind not in "iuf":
         return None
-    if _is_const(exponent, 1):
-        return _spread(base, node)
-    if _is_const(exponent, 2):
-        return _spread(make(MUL, node.dtype, base.shape, (base, base), node.attrs), node)
+    if is_const(exponent, 1):
+        return spread(base, node)
+    if is_const(exponent, 2):
+        return spread(make(MUL, node.dtype, base.shape, (base, base), node.attrs), node)
     return None
 
 
@@ -186,8 +186,8 @@ def _where_const(node: Node) -> Node | None:
     """where(true, a, b) -> a; where(c, a, a) -> a"""
     c, a, b = node.srcs
     if c.op is CONST:
-        return _spread(a if const_value(c) else b, node)
-    return _spread(a, node) if a is b else None
+        return spread(a if const_value(c) else b, node)
+    return spread(a, node) if a is b else None
 
 
 def _empty(node: Node) -> Node | None:
