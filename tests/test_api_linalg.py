@@ -30,6 +30,20 @@ def test_matmul_of_every_dtype(dtype):
     check(gc.matmul(gc.asarray(x), gc.asarray(y)), expected)
 
 
+@pytest.mark.parametrize("k", [256, 300])
+def test_products_of_booleans_do_not_count_in_bytes(k):
+    """256 true products made 0, and any other number a byte that is no boolean."""
+    x, y = np.ones((9, k), bool), np.ones((k, 20), bool)
+    x[0], x[1, 1:] = False, False
+    t, u = gc.asarray(x), gc.asarray(y)
+    check(t @ u, x @ y)
+    check(t @ u[:, 0], x @ y[:, 0])
+    check(t[2] @ u[:, 0], x[2] @ y[:, 0])
+    check(gc.einsum("ik,kj->ij", t, u), np.einsum("ik,kj->ij", x, y))
+    check((t @ u).astype("int32"), (x @ y).astype("int32"))
+    check(gc.convolve(t[2], u[:, 0]), np.convolve(x[2], y[:, 0]))
+
+
 def test_matmul_promotes_and_transposes():
     x, y = sample((4, 3), "int32"), sample((4, 5), "float32")
     check(gc.asarray(x).T @ gc.asarray(y), x.T @ y)

@@ -78,6 +78,8 @@ def sum_of_products(a, b, axis):
 
 
 def _dot(a, b, shape: tuple[int, ...]):
+    if a.dtype is dt.bool:      # is one of the products true? What counts them must not wrap
+        return cast(_dot(cast(a, dt.int32), cast(b, dt.int32), shape), dt.bool)
     nodes = (a.node, b.node)
     device = common_device("matmul", *nodes)
     return wrap(record.make(ops.DOT, a.dtype, shape, nodes, (), device=device, site=user_site(2)))

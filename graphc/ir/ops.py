@@ -270,7 +270,7 @@ CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), combine=ADD, grad=
 CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), combine=MUL, grad=d.cumulative_prod)
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
-DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, combine=ADD, grad=d.dot, marked=True)
+DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, combine=ADD, grad=d.dot, dtypes="iufc", marked=True)
 # Scores (..., m, n) and values (..., n, e) to (..., m, e): the softmax of each row of scores times the values, in the
 # order of docs/numerics.md. Under the scores, through elementwise operations, stands one SCORES. attrs: (columns,):
 # 2 for two columns more, each row's largest score and the sum of its weights before they are divided by that; else 0.

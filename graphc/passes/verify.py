@@ -78,7 +78,7 @@ def _dtype_problem(node: Node) -> str | None:
         return f"mixes {', '.join(map(str, dtypes))}"
     if op is WHERE and dtypes[0] is not dt.bool:
         return f"chooses by {dtypes[0]}"
-    if op is not COMPLEX and op.kind in (ELEMENTWISE, REDUCE) and dtypes[0].kind not in op.dtypes:
+    if op is not COMPLEX and op.kind in (ELEMENTWISE, REDUCE, CONTRACT) and dtypes[0].kind not in op.dtypes:
         return f"does not take {dtypes[0]}"
     return None
 
