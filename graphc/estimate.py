@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from msgspec import Struct
@@ -17,10 +18,12 @@ from graphc.api.record import wrap
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir.dtype import as_dtype, default_float
 from graphc.ir.node import Node, buffer
-from graphc.ir.ops import CONST
+from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.passes.memory import CopyNode, MemoryPlan
 from graphc.pytree import flatten, rebuild
 from graphc.tensor import Tensor
+from graphc.tensor import handles as variables
+from graphc.tracing import Trace, current, recording
 from graphc.units import amount
 
 # What an argument is, by its name or, where it is a dict, by its keys; the rest are inputs.
@@ -58,9 +61,9 @@ class MemoryEstimate(Struct, frozen=True):
 
     weights      arguments that are weights, and tensors that the function closes over
     inputs       other arguments
-    cache        arguments that are updated in place: a KV cache
-    gradients    of `gc.grad` and `gc.value_and_grad`, or results and arguments of that name
-    optimizer    state of an optimizer
+    cache        arguments and tensors closed over that are updated in place: a KV cache
+    gradients    of `gc.grad` and `gc.value_and_grad`, left in `.grad`, or results and arguments of that name
+    optimizer    state of an optimizer: arguments of that name, and what a training step changes beside parameters
     outputs      other results
     activations  the most that temporaries take at once, by the memory plan
     parameters   how many numbers the weights are
@@ -112,6 +115,9 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     Results that begin as an update of a cache (`cache[...] = k`) take over its memory, as they do in a run where nobody
     else holds it. What threads need for a row or a tile, some kilobytes each, is not counted.
 
+    f is recorded as a jitted function is: a training step changes no parameter and draws no random number. What it
+    assigns to tensors that it closes over, and gradients that it leaves there, are results too.
+
     Raises ValueError where f asks for values, DTypeError where it returns no tensor.
 
     >>> import graphc as gc
@@ -126,29 +132,49 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     if unknown:
         raise ValueError(f"{min(unknown)!r} is no role; use {', '.join(ROLES)}")
     names = {**_ROLE_OF, **(roles or {})}
-    with unlimited():
-        given = [_with_specs(argument) for argument in shapes]
+    leaves, structure = flatten(_shapes_to_specs(shapes))
+    nodes = [leaf.node if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    trace = Trace()     # what f assigns to stays in it; that of a jitted function does so as well
+    with unlimited(), nullcontext() if current() else recording(trace):
+        given = rebuild(structure, [wrap(node) if isinstance(node, Node) else node for node in nodes])
         role_of = dict(_argument_roles(f, given, kwargs, names))
         result = f(*given, **kwargs)
-    parts = _result_roles(f, result, names)
-    outputs = {node: role for node, role in parts.items() if node not in role_of}
-    if not parts:
+        parts = _result_roles(f, result, names)
+        taken_over, assigned = _assigned(trace, role_of)
+    outputs = {node: role for node, role in (assigned | parts).items() if node not in role_of}
+    if not parts and not assigned:
         raise DTypeError("the function returns no tensor", op="estimate_memory")
-    return _estimate(role_of, outputs)
+    return _estimate(role_of, outputs, taken_over)
 
 
-def _estimate(role_of: dict[Node, str], outputs: dict[Node, str]) -> MemoryEstimate:
+def _assigned(trace: Trace, role_of: dict[Node, str]) -> tuple[set[Node], dict[Node, str]]:
+    """Which tensors that f closes over it assigns to, and what these and their gradients then are. Notes their roles:
+    of a training step, what it changes beside variables is the optimizer's, else a cache."""
+    written = [k for k, handle in enumerate(trace.handles) if trace.after[k] is not trace.before[k]]
+    trains = any(trace.before[k] in variables for k in written)
+    found: dict[Node, str] = {}
+    for k in written:
+        if trace.before[k] not in variables:
+            role_of.setdefault(trace.before[k], "optimizer" if trains else "cache")
+        found[trace.after[k]] = role_of.get(trace.before[k], "weights")
+    for place, gradient in trace.grads.items():
+        if gradient is not None and gradient is not trace.looked.get(place):
+            found.setdefault(gradient.node, "gradients")
+    return {trace.before[k] for k in written}, found
+
+
+def _estimate(role_of: dict[Node, str], outputs: dict[Node, str], taken_over: set[Node]) -> MemoryEstimate:
     totals = dict.fromkeys(PARTS, 0)
     kernels, largest = 0, ()
-    computed = [node for node in outputs if node.value is None and node.op is not CONST]
+    computed = [node for node in outputs if node.value is None and node.op not in (CONST, PARAM, BUFFER)]
     if computed:
         planned, leaves = driver.planned(computed)
         role_of |= {leaf: "weights" for leaf in leaves if leaf not in role_of}
         memory = planned.memory
-        cache = {place for place, leaf in enumerate(leaves) if role_of[leaf] == "cache"}
+        free = {place for place, leaf in enumerate(leaves) if role_of[leaf] == "cache" or leaf in taken_over}
         owner = {memory.slot_of[root]: outputs[node] for root, node in zip(planned.roots, computed, strict=True)}
         for slot, role in owner.items():
-            if memory.slots[slot].role == "output" and memory.slots[slot].alias not in cache:
+            if memory.slots[slot].role == "output" and memory.slots[slot].alias not in free:
                 totals[role] += memory.slots[slot].nbytes
         totals["activations"] = memory.arena
         kernels = sum(not isinstance(step, CopyNode) for step in memory.steps)
@@ -167,12 +193,6 @@ def _largest(memory: MemoryPlan, count: int = 3) -> tuple[tuple[str, int], ...]:
 
 
 # ----------------------------------------------------------------------------------------------- arguments, results
-
-def _with_specs(tree: Any) -> Any:
-    """The argument with tensors where shapes stood. Tensors get new handles: what f assigns to them stays in f."""
-    leaves, structure = flatten(_shapes_to_specs(tree))
-    return rebuild(structure, [wrap(leaf.node) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
-
 
 def _shapes_to_specs(tree: Any) -> Any:
     if type(tree) is tuple and all(type(n) is int for n in tree):

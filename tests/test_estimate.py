@@ -112,6 +112,37 @@ def test_assignments_stay_in_the_function():
     assert x.node is node and found.cache == 64 and found.outputs == 0 and found.activations == 0
 
 
+def test_parameters_that_nobody_has_read_yet_are_weights():
+    """They were taken for random numbers that the function computes."""
+    net = gc.nn.Sequential(gc.nn.Linear(10, 20), gc.nn.ReLU(), gc.nn.Linear(20, 3))
+    found = gc.estimate_memory(net, float32(32, 10))
+    assert (found.parameters, found.weights, found.inputs, found.outputs) == (283, 4 * 283, 1280, 384)
+
+
+def test_a_training_step_leaves_its_model_alone():
+    """Parameters, gradients and moments depended on a tensor without values afterwards."""
+    net = gc.nn.Linear(6, 4)
+    optimizer = gc.optim.Adam(net.parameters())
+    before = net.weight.numpy().copy()
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = (net(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+    found = gc.estimate_memory(step, float32(32, 6))
+    assert found.parameters == 28 and found.gradients == 4 * 28
+    assert found.weights >= 4 * 28 and found.optimizer >= 2 * 4 * 28        # and what takes no memory over
+    assert net.weight.grad is None and net.weight.numpy().tobytes() == before.tobytes()
+    assert float(step(gc.ones((32, 6), dtype="float32"))) > 0 and float(optimizer.count) == 1
+
+    cache = gc.nn.KVCache(1, 2, 16, 8)
+    layer = gc.nn.MultiHeadAttention(16, 2, causal=True)
+    assert gc.estimate_memory(lambda x: layer(x, cache=cache), float32(1, 1, 16)).cache > 2 * 4 * 2 * 16 * 8
+    assert int(cache.length) == 0
+
+
 def test_what_is_not_computed_takes_no_more():
     found = gc.estimate_memory(lambda x: (x, gc.ones(())), float32(8))
     assert found.total == 32 and found.kernels == 0

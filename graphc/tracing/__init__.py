@@ -27,7 +27,7 @@ from graphc.errors import TracerError
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, make
-from graphc.ir.ops import CAST, CONST, PARAM
+from graphc.ir.ops import BUFFER, CAST, CONST, PARAM
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
 
@@ -198,7 +198,9 @@ class Trace:
         """Count a tensor of the caller's among the handles."""
         place = self._place[id(tensor)] = len(self.handles)
         self.handles.append(tensor)
-        if node.op is not CONST:
+        if is_spec(node):
+            pass                    # it has no value that a placeholder would stand for
+        elif node.op is not CONST:
             node = _placeholder(node)
         elif not fixed(node):
             node = self._new_param(None, place, node.dtype)
@@ -273,6 +275,11 @@ def grad_of(tensor: Tensor) -> Tensor | None:
         return _read_grad(tensor)
     except AttributeError:
         return None
+
+
+def is_spec(node: Node) -> bool:
+    """Is it a tensor without values, of `gc.spec`?"""
+    return node.op is BUFFER and node.value is None and node.attrs == ()
 
 
 def _placeholder(node: Node) -> Node:

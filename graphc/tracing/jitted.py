@@ -18,10 +18,9 @@ from graphc.api.record import from_numpy
 from graphc.errors import JitError
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node
-from graphc.ir.ops import BUFFER
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.tensor import Tensor, history
-from graphc.tracing import Trace, current
+from graphc.tracing import Trace, current, is_spec
 from graphc.tracing.replay import FACTS, Replay, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, written_out
@@ -149,7 +148,7 @@ class Jitted:
                 self._fast = replay.fast
                 return replay.run(handles, nodes, numbers)
         parts = self._parts(args, kwargs)
-        if any(_is_spec(tensor.node) for part in parts for tensor in part.tensors):
+        if any(is_spec(tensor.node) for part in parts for tensor in part.tensors):
             return self._f(*args, **kwargs)     # only shapes are asked for
         call = self._read(parts)
         if call.has_history and not history.paused:
@@ -351,10 +350,6 @@ def _static_key(value) -> tuple:
         raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not",
                        op="jit") from None
     return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
-
-
-def _is_spec(node: Node) -> bool:
-    return node.op is BUFFER and node.value is None and node.attrs == ()
 
 
 class _Same:
