@@ -42,6 +42,7 @@ class Schedule(Struct, eq=False):
     groups: list[Group]                 # in an order of execution
     stored: dict[Node, Group]           # nodes written to memory, and by which group
     notes: list[str]                    # why two groups were not fused, in words
+    known: set[Node] = field(default_factory=set)       # results that each group that needs them computes by itself
     target: Target = CPU
 
     def in_memory(self, group: Group) -> Callable[[Node], bool]:
@@ -50,5 +51,5 @@ class Schedule(Struct, eq=False):
 
         def lies_there(n: Node) -> bool:
             return n.op is BUFFER or n.op.kind == OTHER or (
-                n in self.stored and n not in own and n.op is not CONST and n.op is not PARAM)
+                n in self.stored and n not in own and n not in self.known and n.op is not CONST and n.op is not PARAM)
         return lies_there

@@ -14,7 +14,7 @@ from math import prod
 
 from graphc.ir.index import Axis, of
 from graphc.ir.node import Node, topological
-from graphc.ir.ops import BUFFER, DOT, ELEMENTWISE, OTHER, REDUCE, UPDATE, WEIGHTED
+from graphc.ir.ops import BUFFER, DOT, ELEMENTWISE, MOVEMENT, OTHER, REDUCE, SOURCE, UPDATE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
@@ -31,6 +31,7 @@ SERIAL_ELEMENTS = 1 << 14   # a group without parallel coordinates may be this l
 MAX_ROUNDS = 4              # of placing units and then storing what several kernels would compute
 SHARE_COST = 40             # storing for another kernel is one write and one read of memory
 SHARE_SCALAR = 400          # of a scalar: what a launch costs, for it would be a kernel by itself
+KNOWN_ANYWHERE = 4          # operations of a number that is a result and yet computed by each kernel that needs it
 MIN_PARALLEL = 8            # fewer rows than this are not worth a row kernel when rows are long
 
 
@@ -45,22 +46,23 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) 
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     stored -= never_stored(order) - set(roots)
+    known = set() if disabled else {r for r in roots if r in users and _is_known_anywhere(r)}
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
     shared = {n for n, readers in users.items() if len(readers) > 1}
     units: dict[Node, Unit] = {}
     for _ in range(MAX_ROUNDS):
-        memory = {*stored, *anchors, *[n for n in order if n.op is BUFFER or n.op.kind == OTHER]}
-        builder = _place_all(order, anchors, memory, folded, Units(memory, folded, shared), units, target)
+        memory = {*(stored - known), *anchors, *[n for n in order if n.op is BUFFER or n.op.kind == OTHER]}
+        builder = _place_all(order, anchors, memory, folded, known, Units(memory, folded, shared), units, target)
         more = set() if disabled else builder.worth_sharing(order, stored) - stored
         if not more:
             break
         stored |= more
         units = {node: unit for node, unit in units.items() if more.isdisjoint(unit.inside)}
-    return builder.finish(roots)
+    return builder.finish(roots, known)
 
 
-def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded: set[Node], make: Units,
-               units: dict[Node, Unit], target: Target) -> _Builder:
+def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded: set[Node], known: set[Node],
+               make: Units, units: dict[Node, Unit], target: Target) -> _Builder:
     """`units`: those that are known from the round before; the others are added."""
     builder = _Builder(target)
     for node in order:
@@ -72,12 +74,28 @@ def _place_all(order: list[Node], anchors: set[Node], memory: set[Node], folded:
             if node not in units:
                 units[node] = make.of(node, node in anchors)
             builder.place(units[node])
+    for node in filter(known.__contains__, order):
+        builder.place_number(make.of(node, False))
     return builder
 
 
 def _folds_anywhere(node: Node) -> bool:
     """A scalar whose partial results are few: every kernel that needs it folds them itself, which saves a launch."""
     return node.op.kind == REDUCE and node.attrs[1] == "pairwise" and node.size == 1
+
+
+def _is_known_anywhere(node: Node) -> bool:
+    """A number of which little more is known than memory says, as the steps that an optimiser has taken: every kernel
+    that needs it computes it itself, so that none waits for the one that stores it."""
+    if node.size != 1:
+        return False
+    found, stack = {node}, [node]
+    while stack and len(found) <= KNOWN_ANYWHERE:
+        for src in stack.pop().srcs:
+            if src.op is not BUFFER and src not in found:
+                found.add(src)
+                stack.append(src)
+    return len(found) <= KNOWN_ANYWHERE and all(n.op.kind in (ELEMENTWISE, MOVEMENT, SOURCE) for n in found)
 
 
 class _Builder:
@@ -103,6 +121,18 @@ class _Builder:
             group = self._join_producer(unit, kind, sources) or self._join_neighbour(unit, kind, level)
         if group is None:
             group = self._new(unit, kind, level)
+        self._add(unit, group)
+
+    def place_number(self, unit: Unit) -> None:
+        """A number that nobody reads from memory is stored by any kernel that computes numbers, late as it may be."""
+        level = 1 + max((self.home[n].level for n in unit.reads if n in self.home), default=0)
+        for group in self.groups:
+            if (group.kind in ("map", "row") and not group.parallel and group.level >= level
+                    and not self._too_many(unit, group) and not self._too_long(unit, group)):
+                group.coordinates[unit.node] = ()
+                break
+        else:
+            group = self._new(unit, "map", level)
         self._add(unit, group)
 
     def _new(self, unit: Unit, kind: str, level: int) -> Group:
@@ -313,7 +343,7 @@ class _Builder:
                 first.coordinates[unit.node] = group.coordinates[unit.node]
                 self._add(unit, first)
 
-    def finish(self, roots: tuple[Node, ...]) -> Schedule:
+    def finish(self, roots: tuple[Node, ...], known: set[Node]) -> Schedule:
         """Order the groups and note which anchors are read from outside and so have to be written to memory."""
         self._join_leftovers()
         in_memory = {r: self.home[r] for r in roots if r in self.home}
@@ -328,7 +358,7 @@ class _Builder:
             self.notes += [f"{n.op.name} {n.shape} computes weights {n.srcs[0].shape} again, block by block, which is "
                            "better than storing them" for n in group.anchors if n.op is WEIGHTED]
         order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
-        return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, self.target)
+        return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, known, self.target)
 
 
 def _most_anchors(group: Group) -> int:
