@@ -147,7 +147,8 @@ def test_a_matrix_times_a_vector(dtype: str):
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("a, b", [((9, 20), (20, 17)), ((4, 300), (300, 2)), ((2, 3, 5, 4), (3, 4, 6)),
-                                  ((1, 40), (40, 9)), ((30, 7), (7, 1)), ((5, 0), (0, 4))])
+                                  ((1, 40), (40, 9)), ((30, 7), (7, 1)), ((5, 0), (0, 4)),
+                                  ((2, 3, 5, 4), (3, 4, 1)), ((5, 4), (2, 4, 1)), ((3, 0), (0, 1))])
 def test_complex_products_are_four_real_ones(a: tuple[int, ...], b: tuple[int, ...], dtype: str):
     x, y = (gc.asarray((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype)) for s in (a, b))
     found = gc.matmul(gc.conj(x), y)
