@@ -61,7 +61,7 @@ def main(folder: Path, short: bool) -> None:
     images, labels, unseen, answers = fashion_mnist()
     epochs, least = (1, 0.60) if short else (2, 0.88)
     if short:
-        images, labels, unseen, answers = images[:2560], labels[:2560], unseen[:1000], answers[:1000]
+        images, labels, unseen, answers = images[:1600], labels[:1600], unseen[:1000], answers[:1000]
     gc.random.seed(SEED)
     model = convnet()
     history, seconds = timed(train, model, images, labels, epochs)

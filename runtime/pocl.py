@@ -1,18 +1,22 @@
-"""PoCL's compiler in a third of the time.
+"""PoCL's compiler in a third of the time, and products that are four times quicker.
 
 PoCL puts a megabyte of declarations before every program: each function of OpenCL C for each length of vector. Clang
 reads them in three fifths of the time that a small kernel takes in all. They stand behind an include guard, so OPTIONS
 leave them out, and DECLARATIONS, put before a kernel, take their place: the functions of numbers, and what else
 generated text uses. A function that is missing here is an error of the compiler.
+
+Some functions are one instruction of most processors. PoCL calls routines for them, behind which the compiler makes no
+vectors: a fused multiply-add takes four times as long, and rounding five times. Here they are the compiler's own.
 """
 
 from __future__ import annotations
 
 OPTIONS = ("-D_OPENCL_H_",)
 
-_OF_ONE = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 exp10 expm1 fabs floor lgamma log "
-           "log10 log1p log2 logb rint round rsqrt sin sinh sqrt tan tanh tgamma trunc").split()  # fmt: skip
-_OF_TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow powr remainder".split()
+_OF_ONE = ("acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 lgamma log log10 log1p log2 "
+           "logb round rsqrt sin sinh tan tanh tgamma").split()  # fmt: skip
+_OF_TWO = "atan2 fdim fmax fmin fmod hypot nextafter pow powr remainder".split()
+_OWN = {"ceil": 1, "fabs": 1, "floor": 1, "rint": 1, "sqrt": 1, "trunc": 1, "copysign": 2, "fma": 3}
 _FAST_OF_ONE = "cos exp exp2 exp10 log log2 log10 recip rsqrt sin sqrt tan".split()
 _INTEGERS = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong"}
 _VECTORS = ("float2", "double2", "uint2", "uint4")
@@ -40,10 +44,20 @@ def _declarations() -> str:
     for real in ("float", "double"):
         lines += [f"GC_PURE {real} {name}({real});" for name in _OF_ONE]
         lines += [f"GC_PURE {real} {name}({real}, {real});" for name in _OF_TWO]
-        lines += [f"GC_PURE {real} {name}({real}, {real}, {real});" for name in ("fma", "mad")]
+        lines.append(f"GC_PURE {real} mad({real}, {real}, {real});")
     lines += [f"GC_PURE float native_{name}(float);" for name in _FAST_OF_ONE]
     lines += [f"GC_PURE float native_{name}(float, float);" for name in ("divide", "powr")]
+    own = [(name, count, real) for name, count in _OWN.items() for real in ("float", "double")]
+    lines += ["#if defined(__FMA__) || defined(__aarch64__)", *(_by_builtin(*x) for x in own), "#else"]
+    lines += [*(f"GC_PURE {real} {name}({', '.join([real] * count)});" for name, count, real in own), "#endif"]
     return "\n".join(lines) + "\n"
+
+
+def _by_builtin(name: str, count: int, real: str) -> str:
+    names = "abc"[:count]
+    return (f"static inline __attribute__((overloadable, always_inline)) {real} {name}"
+            f"({', '.join(f'{real} {x}' for x in names)}) "
+            f"{{ return __builtin_{name}{'f' if real == 'float' else ''}({', '.join(names)}); }}")
 
 
 DECLARATIONS = _declarations()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,6 +75,28 @@ def test_they_change_no_bit(backend, queue, monkeypatch, name):
     driver.forget_programs()
     assert equal_bits(found, PROGRAMS[name](gc.asarray(x)).numpy())
     driver.forget_programs()
+
+
+PRODUCT = """
+import numpy as np
+import graphc as gc
+x = gc.asarray(np.ones((128, 128), np.float32))
+(x @ x).numpy()
+"""
+
+
+def test_products_on_pocl_are_instructions_of_vectors(queue, tmp_path):
+    """Its own fma is a call for each number, behind which its compiler makes no vectors."""
+    if "Portable Computing Language" not in queue.device.platform.name or queue.device.native_vector_width_float < 8:
+        pytest.skip("about PoCL on processors with AVX")
+    if shutil.which("objdump") is None:
+        pytest.skip("there is no objdump")
+    environment = {k: v for k, v in os.environ.items() if k != "PYOPENCL_BUILD_OPTIONS"}
+    environment |= {"GRAPHC_BACKEND": "opencl", "POCL_CACHE_DIR": os.fspath(tmp_path)}
+    subprocess.run([sys.executable, "-c", PRODUCT], env=environment, check=True)
+    (code,) = tmp_path.rglob("contract_dot*.so")
+    text = subprocess.run(["objdump", "-d", code], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"vfmadd\w+ps\b", text) and "fma" not in "".join(re.findall(r"call.*", text))
 
 
 @pytest.mark.parametrize("size", [8, 32, 64])
