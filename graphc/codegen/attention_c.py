@@ -46,6 +46,7 @@ def attention(model, s: Template) -> dict:
             "v": rows_of(model, s, operands["v"], scratch, ("n", "e"), extent["e"]),
             "whole": _scores(model, s, plain, "3 * GC_LANES", "3 * GC_LANES"),
             "edge": _scores(model, s, masked, "m_to - m_from", "group"),
+            "few": _scores(model, s, masked, "m_to - m_from", "GC_FEW"),
             "lanes": scratch(m.length * c.size), "sums": scratch(m.length * (e.size + more)),
             "kept": scratch(GROUP * e.size) if unseen else None, "more": more,
             "score": scratch((KEYS + SPARE) * GROUP), "epilogue": _epilogue(model, s, more)}
@@ -103,7 +104,8 @@ class _RowNest(Nest):
 
 
 class _LaneNest(Nest):
-    """The loop over queries goes over the lanes of a group; what is stored is compared with the largest so far."""
+    """The loop over queries goes over the lanes of a group. What is stored is compared with the largest so far, unless
+    queries are few: several keys share a vector then, and are compared by it."""
 
     count: str
     group: str
@@ -123,7 +125,10 @@ class _LaneNest(Nest):
         self.model.spell.arrays["score"] = place
         if type(x) is not Store:
             return super()._statement(x)
-        return {"kind": "score", "at": f"score{place}", "value": self.model.spell.expr(x.value)}
+        value = self.model.spell.expr(x.value)
+        if self.group == "GC_FEW":
+            return {"kind": "store", "target": f"score{place}", "value": value}
+        return {"kind": "score", "at": f"score{place}", "value": value}
 
 
 def _reads_along(x: Loop) -> bool:
