@@ -46,7 +46,7 @@ __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int6
 #else
 static inline __attribute__((always_inline)) void gc_tile(const int rows, const int vectors,
     const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride, int64_t down,
-    int more)
+    int more, const char *next, int64_t asks)
 {
     gc_vector c[GC_ROWS][GC_ABREAST];
 #pragma GCC unroll 6
@@ -56,8 +56,27 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
             c[r][v] = (gc_vector){0};
             if (v * GC_VECTOR % 64 == 0) __builtin_prefetch(sums + r * stride + v * GC_LANES);
         }
+    int64_t k = 0;
+    for (int64_t turns = asks ? count / GC_TURNS : 0; turns > 0; turns--) {
+        for (int64_t i = 0; i < asks; i++, next += 64) __builtin_prefetch(next, 0, 2);
 #pragma GCC unroll GC_TURNS
-    for (int64_t k = 0; k < count; k++) {
+        for (int i = 0; i < GC_TURNS; i++, k++) {
+            gc_vector y[GC_ABREAST];
+    #pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                y[v] = b[GC_ABREAST * k + v];
+                GC_KEEP(y[v]);
+            }
+    #pragma GCC unroll 6
+            for (int r = 0; r < rows; r++) {
+                const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+    #pragma GCC unroll 4
+                for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
+            }
+        }
+    }
+#pragma GCC unroll GC_TURNS
+    for (; k < count; k++) {
         gc_vector y[GC_ABREAST];
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
@@ -95,9 +114,10 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
     int64_t there_stride)
 {
-    /* few rows are soon done with a panel: the lines of the next one are asked for meanwhile */
-    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64;
-    const int64_t ahead = rows > 8 * GC_ROWS || !apart || !rows ? 0 : lines * GC_ROWS / rows + 1;
+    /* few rows are soon done with a panel: each turn of a tile asks for some lines of the next one */
+    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
+    const int64_t all_turns = rows > 8 * GC_ROWS || !apart ? 0 : (rows + 1) / GC_ROWS * turns;
+    const int64_t asks = all_turns ? (lines + all_turns - 1) / all_turns : 0;
     float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
@@ -106,17 +126,22 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
         const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
         const int whole = across == vectors * GC_LANES;
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
-            for (int64_t i = 0; i < ahead; i++, next += 64) __builtin_prefetch(next);
             const float *from = a + m * 513;
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
             if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
-            if (vectors == GC_ABREAST && down > 4)
-                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole);
-            else if (vectors == GC_ABREAST) gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole);
-            else if (vectors == 3) gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole);
-            else if (vectors == 2) gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole);
-            else gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole);
+            if (vectors == GC_ABREAST && down > 4) {
+                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next, asks);
+                next += asks * turns * 64;
+            }
+            else if (vectors == GC_ABREAST)
+                gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next, 0);
+            else if (vectors == 3)
+                gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole, next, 0);
+            else if (vectors == 2)
+                gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next, 0);
+            else if (1)
+                gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next, 0);
             if (!whole)
                 for (int64_t r = 0; r < down; r++, to += stride)
                     for (int64_t l = 0; l < across; l++) {
@@ -305,7 +330,7 @@ static __attribute__((noinline)) void gc_copy_b(const float *restrict in, int64_
 }
 #endif
 
-int64_t contract_dot_where_4a6d485d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_60ed7abe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
