@@ -227,6 +227,14 @@ def test_bytes_widen_in_vectors(assembly):
 
 
 @needs_avx2
+def test_sums_of_rounded_numbers_stay_words(assembly):
+    """Sums of blocks of 32 that are also stored in bytes: the sums are not made of those bytes, one at a time."""
+    x = gc.round(array(48, 32) * 0.5).astype("int8")
+    text = assembly(x, gc.sum(x, axis=1, dtype="int32"))
+    assert count(text, "vpextr[bwd]") + count(text, "vpinsr[bwd]") + count(text, "vpmovsx[bw][wd]") == 0
+
+
+@needs_avx2
 def test_select_is_a_blend(assembly):
     text = assembly(gc.where(array(4096) > 0.5, array(4096), 0.25))
     assert count(text, r"v(?:blendvps|pblendvb|andps|blendmps|movaps|andnps)", WIDE) >= 1

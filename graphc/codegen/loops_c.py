@@ -130,8 +130,8 @@ class _Model:
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:
             self.lets[s.name] = s.value
-            return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
-                    "value": self.spell.expr(s.value)}
+            register, value = self.spell.let(s)
+            return {"kind": "let", "name": s.name, "type": register, "value": value}
         if type(s) is Local:
             offset = self.take_scratch(s.extent * register_bytes(s.dtype))
             return {"kind": "local", "name": s.name, "type": self.spell.language.register(s.dtype),

@@ -204,8 +204,8 @@ class _Model:
 
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:
-            return {"kind": "let", "name": s.name, "type": self.spell.language.register(s.value.dtype),
-                    "value": self.spell.expr(s.value)}
+            register, value = self.spell.let(s)
+            return {"kind": "let", "name": s.name, "type": register, "value": value}
         if type(s) is Local:
             return self.local(s)
         if type(s) is Store:

@@ -19,7 +19,7 @@ from graphc import codegen_templates
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
-from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Loop
+from graphc.ir.kernel import INDEX, LOAD, LOCAL, VALUE, Accumulate, Let, Loop
 from graphc.ir.node import Node, const_value
 from graphc.ir.ops import (
     ABS, BITCAST, CAST, CHECK_INDEX, CONST, FAST, FENCE, MAXIMUM, MINIMUM, NEG, NEXTAFTER, PARAM, WHERE, Op,
@@ -193,6 +193,10 @@ class Speller:
         if op is LOCAL:
             return self.local(node.attrs[0], node.attrs[1])
         return self._operation(node)
+
+    def let(self, s: Let) -> tuple[str, str]:
+        """The type and the value of a name."""
+        return self.language.register(s.value.dtype), self.expr(s.value)
 
     def _operation(self, node: Node) -> str:
         op, operands = node.op, [self._operand(s) for s in node.srcs]

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.kernel import VALUE, Accumulate, If, Kernel, Let, Loop, Store, Template, below
+from graphc.ir.kernel import VALUE, Accumulate, If, Kernel, Let, Loop, Store, Template, below, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import ADD, ELEMENTWISE, MUL, SUB, WHERE
+from graphc.ir.ops import ADD, CAST, ELEMENTWISE, MUL, SUB, WHERE
 
 FUNCTION = 8        # cost of an operation from which on it may be a call
 
@@ -24,6 +24,9 @@ class CSpeller(Speller):
 
     In a loop that calls a function, a choice between values is one between their bits: GCC would call the function
     under the condition, and no such loop becomes vectors.
+
+    A real number that becomes an integer of one or two bytes only to be widened again wraps in a word: GCC would pack
+    vectors of bytes, and take them apart element by element.
     """
 
     divisions = "gc_place_floordiv_int64_t", "gc_place_remainder_int64_t"
@@ -33,6 +36,7 @@ class CSpeller(Speller):
         super().__init__(language, kernel)
         self.wide: dict[Node, str] = {}     # what is read -> where it lies already, in register form
         self.calls = False                  # whether the innermost loop calls a function
+        self.words: set[str] = set()        # names in it of narrow integers that are words
 
     def _load(self, node: Node) -> str:
         return self.wide.get(node) or super()._load(node)
@@ -52,17 +56,28 @@ class CSpeller(Speller):
     @contextmanager
     def inside(self, body: tuple) -> Iterator[None]:
         """Where the statements of a loop are spelled."""
-        outside, values = self.calls, [s.value for s in body if type(s) in (Let, Store, Accumulate)]
+        outside, values = (self.calls, self.words), [s.value for s in body if type(s) in (Let, Store, Accumulate)]
         computed = (expr for expr in below(values) if expr.op.kind == ELEMENTWISE)
         self.calls = any(expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f" for expr in computed)
+        self.words = _words(body, values)
         yield
-        self.calls = outside
+        self.calls, self.words = outside
+
+    def let(self, s: Let) -> tuple[str, str]:
+        return ("int32_t", self._wrapped(s.value)) if s.name in self.words else super().let(s)
+
+    def _wrapped(self, cast: Node) -> str:
+        """What `_narrows`, as a word."""
+        self.truncates, shift = True, 32 - cast.dtype.bits
+        return f"(int32_t)((uint32_t)(int32_t){self._operand(cast.srcs[0])} << {shift}) >> {shift}"
 
     def _operation(self, node: Node) -> str:
         if node.op is WHERE and (self.calls or node.dtype.kind == "c"):
             helper = f"gc_{'c' if node.dtype.kind == 'c' else ''}select_{self.language.register(node.dtype)}"
             self._need(helper)
             return f"{helper}({', '.join(map(self.expr, node.srcs))})"
+        if node.op is CAST and node.dtype.itemsize >= 4 and _narrows(node.srcs[0]):
+            return self._convert(self._wrapped(node.srcs[0]), node.srcs[0].dtype, node.dtype)
         if node.op not in (ADD, SUB) or node.dtype not in (dt.float32, dt.float64) or not self.in_pairs:
             return super()._operation(node)
         left, right = (self._apart(s) for s in node.srcs)
@@ -74,6 +89,23 @@ class CSpeller(Speller):
         helper = f"gc_apart_{self.language.register(node.dtype)}"
         self._need(helper)
         return f"{helper}({self.expr(node)})"
+
+
+def _narrows(node: Node) -> bool:
+    """Whether a real number becomes a signed integer of one or two bytes."""
+    return node.op is CAST and node.dtype in (dt.int8, dt.int16) and node.srcs[0].dtype.kind == "f"
+
+
+def _words(body: tuple, values: list[Node]) -> set[str]:
+    """The names in a loop of what `_narrows` and is widened again."""
+    found = {s.name for s in body if type(s) is Let and _narrows(s.value)}
+    if not found or any(type(s) not in (Let, Store, Accumulate) for s in body):
+        return set()
+    kept = {value.attrs[0] for value in values if value.op is VALUE}
+    for expr in below(values):
+        if expr.op is not CAST or expr.dtype.itemsize < 4:
+            kept |= {src.attrs[0] for src in operands(expr) if src.op is VALUE}
+    return found - kept
 
 
 def _stores_neighbours(body: tuple) -> bool:
