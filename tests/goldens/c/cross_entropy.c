@@ -9,14 +9,27 @@ typedef float gc_float_16 __attribute__((vector_size(16))), gc_float_32 __attrib
 typedef double gc_double_16 __attribute__((vector_size(16))), gc_double_32 __attribute__((vector_size(32)));
 #define GC_HIDDEN __attribute__((visibility("hidden")))
 #define GC_COPY(to, from) __builtin_memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from)
-/* the clone `symbol` of a function for vectors of type V, by the routine for the widest vectors W */
-#define GC_CLONE_v(symbol, V, W, routine) GC_HIDDEN V symbol(V x) \
-    { W a = {0}; GC_COPY(a, x); a = routine(a); V r; GC_COPY(r, a); return r; }
-#define GC_CLONE_vv(symbol, V, W, routine) GC_HIDDEN V symbol(V x, V y) \
-    { W a = {0}, b = {0}; GC_COPY(a, x); GC_COPY(b, y); a = routine(a, b); V r; GC_COPY(r, a); return r; }
+/* the clone `symbol` of a function for vectors of type V, by that for the widest vectors W */
+#define GC_CLONE_v(symbol, V, W, wide) GC_HIDDEN V symbol(V x) \
+    { W a = (W){0} + 1; GC_COPY(a, x); a = wide(a); V r; GC_COPY(r, a); return r; }
+#define GC_CLONE_vv(symbol, V, W, wide) GC_HIDDEN V symbol(V x, V y) \
+    { W a = (W){0} + 1, b = a; GC_COPY(a, x); GC_COPY(b, y); a = wide(a, b); V r; GC_COPY(r, a); return r; }
+/* whether all lanes hold (0: perhaps); x where they hold, else 0; x where they hold, else y */
+#if defined(__AVX512DQ__)
+#define GC_ALL(mask) ((unsigned short)__builtin_ia32_cvtd2mask512((gc_lanes_64)(mask)) == 0xffff)
+#elif defined(__AVX512F__)
+#define GC_ALL(mask) 0
+#elif defined(__AVX2__)
+#define GC_ALL(mask) (__builtin_ia32_movmskps256((gc_float_32)(mask)) == 255)
+#else
+#define GC_ALL(mask) (__builtin_ia32_movmskps((gc_float_16)(mask)) == 15)
+#endif
+#define GC_WHERE(mask, x) ((__typeof__(x))((__typeof__(mask))(x) & (mask)))
+#define GC_EITHER(mask, x, y) ((__typeof__(x))((__typeof__(mask))(x) & (mask) | (__typeof__(mask))(y) & ~(mask)))
 #if defined(__AVX512F__)
 typedef float gc_float_64 __attribute__((vector_size(64)));
 typedef double gc_double_64 __attribute__((vector_size(64)));
+typedef int gc_lanes_64 __attribute__((vector_size(64)));
 #define GC_WIDE(T) gc_##T##_64
 #define GC_ROUTINE_float(v, name) _ZGVeN16##v##_##name
 #define GC_ROUTINE_double(v, name) _ZGVeN8##v##_##name
@@ -96,11 +109,19 @@ static inline int64_t gc_check_index(int64_t i, int64_t n, int number, uint64_t 
 }
 #ifdef GC_LIBMVEC
 GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
+static inline GC_WIDE(float) gc_all_log_float(GC_WIDE(float) x)
+{
+    const GC_WIDE(float) huge = (GC_WIDE(float)){0} + __builtin_inff();
+    const __typeof__(x == x) above = x > 0, usual = above & (x < huge);
+    if (GC_ALL(usual)) return GC_ROUTINE_float(v, logf)(x);
+    const GC_WIDE(float) other = GC_EITHER(above, x, GC_EITHER(x == 0, -huge, (GC_WIDE(float)){0} + __builtin_nanf("")));
+    return GC_EITHER(usual, GC_ROUTINE_float(v, logf)(GC_EITHER(usual, x, (GC_WIDE(float)){0} + 1)), other);
+}
+
 GC_HIDDEN __attribute__((simd("notinbranch"), const)) float gc_log_float(float);
-GC_CLONES(float, v, 4, 8, 16, gc_log_float,
-          GC_ROUTINE_float(v, logf))
+GC_CLONES(float, v, 4, 8, 16, gc_log_float, gc_all_log_float)
 GC_HIDDEN float gc_one_log_float(float) __asm__("gc_log_float");
-GC_CLONE_v(gc_one_log_float, float, GC_WIDE(float), GC_ROUTINE_float(v, logf))
+GC_CLONE_v(gc_one_log_float, float, GC_WIDE(float), gc_all_log_float)
 #else
 float logf(float);
 #define gc_log_float logf
@@ -109,7 +130,7 @@ float logf(float);
 #define FOLD_BY(n, step, then) { enum { half = n }; for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_sum_3e5b47b0(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_eb8792cd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
