@@ -19,3 +19,11 @@ def test_a_constant_stays_a_constant():
     padded = gc.pad(gc.asarray(np.ones((2, 2))), ((1, 0), (0, 1)))
     assert padded.tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0]]
     assert gc.plan(*scalars).kernels == ()
+
+
+def test_a_number_in_memory_that_is_a_result_too():
+    """n + 0 is n: what lies in memory is no number that each kernel computes by itself."""
+    n = gc.asarray(np.array([7]))
+    same, scaled = n + 0, gc.arange(5) * n
+    gc.realize(same, scaled)
+    assert same.tolist() == [7] and scaled.tolist() == [0, 7, 14, 21, 28]

@@ -87,7 +87,7 @@ def _folds_anywhere(node: Node) -> bool:
 def _is_known_anywhere(node: Node) -> bool:
     """A number of which little more is known than memory says, as the steps that an optimiser has taken: every kernel
     that needs it computes it itself, so that none waits for the one that stores it."""
-    if node.size != 1:
+    if node.size != 1 or node.op is BUFFER:
         return False
     found, stack = {node}, [node]
     while stack and len(found) <= KNOWN_ANYWHERE:
