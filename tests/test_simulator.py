@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import emulated_programs
 import numpy as np
+import programs as random_programs
 import pytest
 import simulator
 import test_goldens
@@ -185,6 +186,15 @@ def test_gradients_by_several_blocks_run_clean(low_limits, queries, keys, wanted
 def test_golden_programs_run_clean(monkeypatch, name):
     shorten_goldens(monkeypatch)
     emulated_programs.run(name)
+
+
+SEEDS = range(8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_small_programs_run_clean(seed, programs):
+    for one in range(seed, max(programs // 10, len(SEEDS)), len(SEEDS)):
+        verified(random_programs.small(one).results())
 
 
 BAD = {
