@@ -185,6 +185,29 @@ def test_small_results_are_cut_for_all_threads():
         check(array(33, 70) @ array(70, 9))
 
 
+def test_up_to_32_rows_read_a_large_factor_where_it_lies():
+    b = array(100, 96)
+    for m, k, n, name in ((32, 100, 96, "gemv"), (33, 100, 96, "gemm"), (32, 95, 96, "gemm"), (32, 100, 95, "gemm"),
+                          (16, 60, 60, "gemv")):
+        (template,) = templates(array(m, 100)[:, :k] @ b[:k, :n])
+        assert template.name == name
+    (turned,) = templates(array(32, 100) @ array(96, 100).T)
+    (computed,) = templates(array(32, 100) @ (b * 2))
+    assert turned.name == computed.name == "gemm"
+    a = array(49, 700)
+    b = array(700, 129)
+    whole = (a @ b).numpy()
+    for m in range(16, 34):
+        assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
+def test_threads_sweep_stripes_of_one_width():
+    with settings.override(num_threads=2):
+        for n, stripes in ((4096, 2), (6144, 4), (4100, 4)):
+            (template,) = templates(gc.zeros((3, 70)) @ (gc.zeros((70, n)) + 0.0))
+            assert template.span("n").block.extent == stripes
+
+
 def test_tiles_change_no_bit(monkeypatch):
     a, b = array(90, 540), array(540, 75)
     whole = (a @ b).numpy()

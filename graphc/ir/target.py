@@ -15,7 +15,8 @@ CACHE_SCRATCH = 1 << 17     # bytes: half of a small L2 cache
 CPUINFO = "/proc/cpuinfo"
 L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 LINE = 64                   # bytes of a cache line
-FEW_ROWS = 16               # of the first factor of a product: up to so many it is not worth packing the second
+FEW_ROWS = 16               # of the first factor of a product: up to so many it is not worth packing the second,
+SWEPT_ROWS = 32             # nor on a CPU up to so many where the second is large and read as it lies
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 
 

@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FEW_ROWS, Target, l2_bytes, rounded_up, unit_type
+from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.passes import track
 from graphc.passes.place import place
@@ -31,6 +31,7 @@ MAX_REFINEMENTS = 8
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for
+LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache
 STRIPE = 2048               # columns of a product with few rows that are added up together
@@ -207,7 +208,7 @@ class Contraction:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize)
-        elif m <= FEW_ROWS:
+        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
@@ -219,6 +220,11 @@ class Contraction:
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue("m", "n", renumber))
+
+    def _is_swept(self, k: int, n: int) -> bool:
+        """Whether the second factor is read once where it lies, and large enough, for more rows than few."""
+        value = self.values["b"]
+        return value.op is LOAD and _contiguous(value, self.spaces["bn"][-1]) == 1 and min(k, n) >= LEAST_SWEPT
 
     def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:
         stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
@@ -319,7 +325,7 @@ def _columns(n: int, stacks: int, work: int, streams: bool, panel: int) -> int:
     panels, those of a part of one take half as long again: they are few sums, which wait for one another."""
     threads = settings.num_threads
     least = max(64, rounded_up(min(SMALL_STRIPE // max(work, 1), n), 32))
-    pieces = -(-(1 if streams else 8) * threads // max(stacks, 1))
+    pieces = -(-max((1 if streams else 8) * threads, rounded_up(-(-n // STRIPE), threads)) // max(stacks, 1))
     sizes = {min(max(rounded_up(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
 
     def longest(columns: int) -> int:

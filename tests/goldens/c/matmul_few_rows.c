@@ -157,7 +157,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
     float *sums, int64_t stride, int start, int done, int more)
 {
-    float x[1024] __attribute__((aligned(64)));
+    float x[2048] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
     const int64_t most = rows > 2 ? 64 : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / 2048, 1) : 1;
@@ -224,7 +224,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_8e3c104c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_b763125b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
