@@ -362,15 +362,27 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple:
     >>> y.item(), dy.item()
     (0.0, 2.0)
     """
+    if type(primals) not in (tuple, list) or type(tangents) not in (tuple, list) or len(primals) != len(tangents):
+        raise GradientError("primals and tangents are not two tuples of one length", op="jvp",
+                            fix="give a tuple with a tangent for each argument: gc.jvp(f, (x,), (dx,))")
     value, pull = vjp(f, *primals)
     dummy = rebuild(flatten(value)[1], [gc.zeros(x.shape, dtype=x.dtype, device=x.device)
                                                       for x in flatten(value)[0]])
     _, push = vjp(lambda g: pull(g), dummy)
-    shaped = tuple(rebuild(flatten(p)[1], [
-        as_tensor(t, x if isinstance(x, Tensor) else None, "jvp").astype(as_tensor(x, None, "jvp").dtype)
-        for x, t in zip(flatten(p)[0], flatten(t)[0], strict=True)])
-        for p, t in zip(primals, tangents, strict=True))
-    return value, push(shaped)[0]
+    return value, push(tuple(map(_tangents, primals, tangents)))[0]
+
+
+def _tangents(primal, tangent):
+    """The tangents of an argument, of its shapes and dtypes."""
+    (xs, structure), (ts, given) = flatten(primal), flatten(tangent)
+    if given != structure:
+        raise GradientError("a tangent has another structure than its primal", op="jvp")
+    xs = [as_tensor(x, None, "jvp") for x in xs]
+    ts = [as_tensor(t, x, "jvp") for x, t in zip(xs, ts, strict=True)]
+    for x, t in zip(xs, ts, strict=True):
+        if x.shape != t.shape:
+            raise ShapeError(f"a tangent of shape {t.shape} for an argument of shape {x.shape}", op="jvp")
+    return rebuild(structure, [t.astype(x.dtype) for x, t in zip(xs, ts, strict=True)])
 
 
 # ----------------------------------------------------------------------------------------------------------- backward

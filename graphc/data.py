@@ -33,6 +33,9 @@ class DataLoader:
 
     def __init__(self, data, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, seed: int = 0,
                  prefetch: int = 2, device: str | None = None, transform: Callable | None = None):
+        if not isinstance(batch_size, (int, np.integer)):
+            raise TypeError(f"[DataLoader] batch_size is a {type(batch_size).__name__}, not an integer; several arrays "
+                            "are one argument: DataLoader((x, y), batch_size=32)")
         if batch_size < 1:
             raise ShapeError(f"a batch of {batch_size} samples", op="DataLoader", fix="use at least 1")
         self._items = None if _is_tree(data) else data
@@ -155,6 +158,8 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable, epochs: int = 1, *
         optimizer.step()
         return value.detach()
 
+    if not len(loader):
+        raise ShapeError("the loader has no batch", op="fit", fix="look at its data, and at drop_last")
     step = step or plain
     history = History()
     model.train()

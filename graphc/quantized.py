@@ -36,6 +36,9 @@ class Quantized(Struct, frozen=True):
     offset: Tensor | None
     columns: int = 0
 
+    def __repr__(self) -> str:
+        return f"Quantized({self.shape}, {self.bits} bits)"
+
     @property
     def shape(self) -> tuple[int, ...]:
         if self.columns:

@@ -196,6 +196,9 @@ def test_complex_gradients_point_uphill():
     (lambda: gc.Tensor([1, 2], requires_grad=True), DTypeError, "int64 tensor has no gradient"),
     (lambda: gc.grad(lambda a: gc.linalg.svd(a)[0].sum())(gc.ones((3, 2))), GradientError, "full_matrices=False"),
     (lambda: gc.vjp(gc.sin, 1.0)[1](gc.ones(3)), ShapeError, "gradient of shape"),
+    (lambda: gc.jvp(gc.sin, gc.ones(7), gc.ones(7)), GradientError, r"gc.jvp\(f, \(x,\), \(dx,\)\)"),
+    (lambda: gc.jvp(gc.sin, (1.0,), (gc.ones(3),)), ShapeError, r"a tangent of shape \(3,\) for an argument"),
+    (lambda: gc.jvp(gc.sin, (1.0,), ((1.0, 2.0),)), GradientError, "another structure"),
 ])
 def test_errors(call, error, text):
     with pytest.raises(error, match=f"(?s){text}"):

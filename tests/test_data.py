@@ -57,6 +57,10 @@ def test_errors_and_early_ends():
     assert threading.active_count() <= before + 1
     with pytest.raises(ShapeError, match=r"lengths \[2, 3\]"):
         data.DataLoader((np.zeros(2), np.zeros(3)))
+    with pytest.raises(TypeError, match=r"batch_size is a ndarray.*DataLoader\(\(x, y\), batch_size=32\)"):
+        data.DataLoader(np.zeros(2), np.zeros(2))
+    with pytest.raises(ShapeError, match="the loader has no batch"):
+        data.fit(nn.Linear(1, 1), data.DataLoader((np.zeros((0, 1)),) * 2), None, nn.mse)
     with pytest.raises(ShapeError, match="batch of 0"):
         data.DataLoader(np.zeros(3), batch_size=0)
 

@@ -421,3 +421,15 @@ def test_a_jitted_step_with_a_bias_and_labels_has_the_bits_of_a_recorded_one():
         run = gc.jit(step) if jitted else step
         return [float(run(gc.asarray(x), gc.asarray(y))) for x, y in zip(*batches, strict=True)]
     assert losses(True) == losses(False)
+
+
+@pytest.mark.parametrize(("options", "name"), [
+    ({"donate_argnums": 3}, "3"), ({"static_argnums": (0, 2)}, "2"), ({"static_argnums": -3}, "-3"),
+    ({"static_argnames": "nn"}, "'nn'"),
+])
+def test_an_argument_that_does_not_exist_is_told(options, name):
+    """It was left out silently: nothing was donated, and a misspelt static argument was traced."""
+    with pytest.raises(JitError, match=f"has no argument {name}"):
+        gc.jit(lambda x, n: x * n, **options)
+    assert gc.jit(lambda *args, **kwargs: args[3] * kwargs["nn"], static_argnums=3, static_argnames="nn")(
+        0, 0, 0, 2, nn=3) == 6

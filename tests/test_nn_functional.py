@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import warnings
 
 import numpy as np
 import pytest
@@ -291,3 +292,21 @@ def test_layers_of_every_number_of_axes():
         assert norm(x[n]).shape == x[n].shape and len(norm.parameters()) == 2
     with pytest.raises(ShapeError, match=r"not \(batch, 3, \.\.\.\)"):
         nn.InstanceNorm2d(3)(x[2])
+
+
+@pytest.mark.parametrize("loss", [nn.mse, nn.l1, nn.huber, nn.smooth_l1])
+def test_a_column_beside_a_row_is_warned_of(loss):
+    with pytest.warns(RuntimeWarning, match=r"shape \(3, 1\) and a target of shape \(3,\) are broadcast to \(3, 3\)"):
+        loss(gc.ones((3, 1)), np.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loss(gc.ones((3, 2)), gc.ones(2)).item() == loss(gc.ones((3, 2)), 1.0).item() == 0
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: F.rms_norm(gc.ones((2, 4)), gc.ones(4)), r"come second, and not a tensor of shape \(4,\)"),
+    (lambda: nn.Linear(3, 4)(gc.ones((5, 4))), r"\[linear\] the input has shape \(5, 4\); its last axis should be 3"),
+])
+def test_errors_say_what_a_layer_takes(call, text):
+    with pytest.raises(ShapeError, match=text):
+        call()

@@ -317,3 +317,7 @@ def test_the_least_byte_in_both_factors(kernels):
         assert kernel.name == "contract_blocked" and "_exact(" in kernel.source and "turned" not in kernel.source
         dots = np.einsum("smk,skn->smn", a.astype(np.int64), q).astype(np.float32)
         assert equal_bits(y.numpy(), trees.reduce(list(dots * scale.numpy()), "outer", np.add, np.float32(-0.0)))
+
+
+def test_what_it_prints_is_short():
+    assert repr(quantize(gc.ones((2, 64)), bits=4)) == "Quantized((2, 64), 4 bits)"

@@ -25,6 +25,8 @@ cross_entropy, scaled_dot_product_attention = gc.cross_entropy, gc.scaled_dot_pr
 
 def linear(x, weight, bias=None):
     """x @ weight.T + bias: (..., inputs) and (outputs, inputs) to (..., outputs)."""
+    if x.ndim and weight.ndim == 2 and x.shape[-1] != weight.shape[1]:
+        raise ShapeError(f"the input has shape {x.shape}; its last axis should be {weight.shape[1]}", op="linear")
     y = x @ weight.mT
     return y if bias is None else y + bias
 
@@ -50,6 +52,9 @@ def _wide(x):
 
 
 def _trailing(x, shape, name: str) -> tuple[int, ...]:
+    if isinstance(shape, gc.Tensor):
+        raise ShapeError(f"the sizes of the last axes come second, and not a tensor of shape {shape.shape}", op=name,
+                         fix=f"{name}(x, x.shape[-1], weight)")
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if x.shape[x.ndim - len(shape):] != shape:
         raise ShapeError(f"the last axes of {x.shape} are not {shape}", op=name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from math import log, pi
 
 import graphc as gc
+from graphc.errors import warn
 
 
 def _reduced(losses, reduction: str, name: str):
@@ -16,6 +17,15 @@ def _reduced(losses, reduction: str, name: str):
     return losses
 
 
+def _difference(prediction, target, name: str):
+    """prediction - target. That of a column and a row is a matrix, which is hardly ever meant."""
+    found = prediction - target
+    if found.shape not in (getattr(prediction, "shape", ()), getattr(target, "shape", ())):
+        warn(f"[{name}] a prediction of shape {prediction.shape} and a target of shape {target.shape} are broadcast to "
+             f"{found.shape}; give both one shape")
+    return found
+
+
 def mse(prediction, target, reduction: str = "mean"):
     """(prediction - target)**2
 
@@ -23,18 +33,18 @@ def mse(prediction, target, reduction: str = "mean"):
     >>> gc.nn.mse(gc.asarray([1.0, 3.0]), gc.asarray([1.0, 1.0])).item()
     2.0
     """
-    difference = prediction - target
+    difference = _difference(prediction, target, "mse")
     return _reduced(difference * difference, reduction, "mse")
 
 
 def l1(prediction, target, reduction: str = "mean"):
     """|prediction - target|"""
-    return _reduced(gc.abs(prediction - target), reduction, "l1")
+    return _reduced(gc.abs(_difference(prediction, target, "l1")), reduction, "l1")
 
 
 def huber(prediction, target, delta: float = 1.0, reduction: str = "mean"):
     """Quadratic up to delta, linear beyond. Huber (1964)."""
-    size = gc.abs(prediction - target)
+    size = gc.abs(_difference(prediction, target, "huber"))
     return _reduced(gc.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction, "huber")
 
 
@@ -47,7 +57,7 @@ def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
     """
     if beta < 0:
         raise ValueError(f"[smooth_l1] beta must not be negative, as {beta} is")
-    size = gc.abs(prediction - target)
+    size = gc.abs(_difference(prediction, target, "smooth_l1"))
     losses = gc.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta) if beta else size
     return _reduced(losses, reduction, "smooth_l1")
 

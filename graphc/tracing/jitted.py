@@ -227,14 +227,21 @@ def _places_and_names(f: Callable, places, names, what: str) -> frozenset:
     if not all(isinstance(place, int) for place in places) or not all(isinstance(name, str) for name in names):
         raise JitError(f"{what} takes positions, not {places + names}", op="jit")
     try:
-        known = [name for name, p in inspect.signature(f).parameters.items()
-                 if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
+        parameters = inspect.signature(f).parameters
     except (TypeError, ValueError):     # a builtin without a signature
-        known = []
-    if any(place < 0 for place in places):
-        if not known:
-            raise JitError("positions from the end need a function with a signature", op="jit")
-        places = tuple(place % len(known) for place in places)
+        parameters = {}
+    kinds = {p.kind for p in parameters.values()}
+    known = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+    if any(place < 0 for place in places) and not known:
+        raise JitError("positions from the end need a function with a signature", op="jit")
+    none = [place for place in places if not -len(known) <= place < len(known)]
+    none = [] if inspect.Parameter.VAR_POSITIONAL in kinds else none
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        none += [name for name in names if name not in parameters]
+    if none and parameters:
+        raise JitError(f"{what}: the function has no argument {none[0]!r}", op="jit",
+                       fix=f"its arguments are {', '.join(parameters)}")
+    places = tuple(place % len(known) if place < 0 else place for place in places)
     return frozenset((*places, *names, *(known[place] for place in places if place < len(known)),
                       *(known.index(name) for name in names if name in known)))
 
