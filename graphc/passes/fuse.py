@@ -10,6 +10,7 @@ group and returns. Levels make that check local: a group's level never changes.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from graphc.ir.index import Axis, of
@@ -46,7 +47,7 @@ def fuse(roots: tuple[Node, ...], disabled: bool = False, target: Target = CPU) 
     if disabled:
         stored |= {n for n in order if n.op.kind == ELEMENTWISE}
     stored -= never_stored(order) - set(roots)
-    known = set() if disabled else {r for r in roots if r in users and _is_known_anywhere(r)}
+    known = set() if disabled else {r for r in roots if _is_known_anywhere(r, users.get(r, ()))}
     folded = {n for n in anchors if _folds_anywhere(n) and n not in roots}
     shared = {n for n, readers in users.items() if len(readers) > 1}
     units: dict[Node, Unit] = {}
@@ -84,10 +85,11 @@ def _folds_anywhere(node: Node) -> bool:
     return node.op.kind == REDUCE and node.attrs[1] == "pairwise" and node.size == 1
 
 
-def _is_known_anywhere(node: Node) -> bool:
+def _is_known_anywhere(node: Node, users: Sequence[Node]) -> bool:
     """A number of which little more is known than memory says, as the steps that an optimiser has taken: every kernel
-    that needs it computes it itself, so that none waits for the one that stores it."""
-    if node.size != 1 or node.op is BUFFER:
+    that needs it computes it itself, so that none waits for the one that stores it. What reads memory, as the
+    libraries, loops and updates do, has to wait."""
+    if node.size != 1 or node.op is BUFFER or not users or any(n.op.kind != ELEMENTWISE for n in users):
         return False
     found, stack = {node}, [node]
     while stack and len(found) <= KNOWN_ANYWHERE:
