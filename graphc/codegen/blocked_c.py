@@ -63,9 +63,12 @@ def _places(model, columns: tuple[Axis, ...]) -> list[tuple[str, str]]:
 
 
 def _left(model, operand: Operand, depth: int) -> list[dict]:
-    """Fill the rows of a, block by block, each in the order in which it meets the other factor."""
+    """Fill the rows of a, block by block, each in the order in which it meets the other factor: that of the neighbours
+    in a word, which the innermost axis walks, so that the compiler knows their places."""
     (row,), (block, *inside) = operand.axes
-    target = f"a_rows[({row.name} - m_first) * row + {block.name} * {depth} + GC_PLACE({_flat(inside)})]"
+    name = inside[-1].name
+    words = _flat(inside).removesuffix(name)
+    target = f"a_rows[({row.name} - m_first) * row + {block.name} * {depth} + {words}GC_PLACE({name})]"
     return _loops(model, operand.body, {row: ("m_first", "m_last"), block: ("0", "blocks")}, target)
 
 
