@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_c4850338(
+GC_KERNEL void contract_attention_a059ee7b(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -58,7 +58,7 @@ GC_KERNEL void contract_attention_c4850338(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t b = gc_quotient(at, a0);
-    const int64_t queries = a2, keys = a3, depth = a4, width = a5;
+    const int64_t queries = a2, depth = a4, width = a5;
     const int64_t m_first = mb * 64;
     const int item_m = GC_ITEM / 16, item_n = GC_ITEM % 16;
     float sums[4][4];
@@ -68,10 +68,10 @@ GC_KERNEL void contract_attention_c4850338(
         top[GC_ITEM] = gc_bits_float(0xff800000u);
         total[GC_ITEM] = 0;
     }
-    /* a query m sees the keys n <= m + diagonal */
+    /* a query m sees the keys n <= m + diagonal: those behind what the last one sees are not read */
     const int64_t diagonal = 0;
-    const int64_t n_last = MIN(keys, MAX(MIN(m_first + 64, queries) + diagonal, 0));
-    for (int64_t n_first = 0; n_first < n_last; n_first += 64) {
+    const int64_t keys = MIN(a3, MAX(MIN(m_first + 64, queries) + diagonal, 0));
+    for (int64_t n_first = 0; n_first < keys; n_first += 64) {
         const int count = (int)MIN(keys - n_first, 64);
         {
             float part[4][4];
