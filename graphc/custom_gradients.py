@@ -49,8 +49,7 @@ class custom_vjp:
         sources = tuple(x.node for x in leaves if isinstance(x, Tensor))
         if not any(s.tracked for s in sources):
             return self.f(*args)
-        result, residuals = self.forward(*together(structure, [x.detach() if isinstance(x, Tensor) else x
-                                                                     for x in leaves]))
+        result, residuals = self.forward(*args)     # residuals keep their history, for gradients of gradients
         results, shape_of_result = flatten(result)
         results = [as_tensor(x, None, "custom_vjp") for x in results]
         rule = _Rule(self, args, residuals, shape_of_result)

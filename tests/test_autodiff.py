@@ -281,3 +281,24 @@ def test_checkpoints_hold_less():
         return gc.plan(gc.grad(value)(x)).peak_bytes / x.nbytes
 
     assert in_blocks(block) > 70 and in_blocks(gc.checkpoint(block)) <= 20
+
+
+def test_a_gradient_of_ones_own_has_a_gradient():
+    """What the rule reads of the arguments was constant to it: the second derivative was 0."""
+    @gc.custom_vjp
+    def cube(x):
+        return x ** 3
+    cube.defvjp(lambda x: (x ** 3, x), lambda x, g: (g * 3 * x ** 2,))
+    assert gc.grad(cube)(2.0).item() == 12 and gc.grad(gc.grad(cube))(2.0).item() == 12
+    assert gc.grad(gc.grad(gc.grad(cube)))(2.0).item() == 6
+    assert gc.jvp(gc.grad(cube), (2.0,), (1.0,))[1].item() == 12
+    x = variable(2.0)
+    cube(x).sum().backward()
+    assert x.grad.tolist() == [12.0]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_weights_of_a_convolution_of_no_images(groups):
+    x, w = gc.ones((0, 4, 8, 8)), gc.ones((4, 4 // groups, 3, 3))
+    found = gc.grad(lambda x, w: gc.sum(gc.conv2d(x, w, groups=groups)), (0, 1))(x, w)
+    assert found[0].shape == x.shape and found[1].shape == w.shape and not found[1].numpy().any()

@@ -159,12 +159,13 @@ def gradient_of_weight(g, x, shape, pads, stride, dilation, groups: int):
     n, (batch, out) = g.ndim - 2, g.shape[:2]
     windows = _taps(_padded(x, pads), shape[2:], stride, dilation, "convolution")
     rows = permute_dims(windows, (0, *range(2 + n, 2 + 2 * n), 1, *range(2, 2 + n)))
-    columns = permute_dims(reshape(g, (batch, out, -1)), (1, 0, 2))
+    places = prod(g.shape[2:])
+    columns = permute_dims(reshape(g, (batch, out, places)), (1, 0, 2))
     if groups == 1:
-        found = matmul(reshape(columns, (out, -1)), reshape(rows, (-1, prod(shape[1:]))))
+        found = matmul(reshape(columns, (out, batch * places)), reshape(rows, (batch * places, prod(shape[1:]))))
     else:
-        rows = permute_dims(reshape(rows, (-1, groups, prod(shape[1:]))), (1, 0, 2))
-        found = matmul(reshape(columns, (groups, out // groups, -1)), rows)
+        rows = permute_dims(reshape(rows, (batch * places, groups, prod(shape[1:]))), (1, 0, 2))
+        found = matmul(reshape(columns, (groups, out // groups, batch * places)), rows)
     return reshape(found, shape)
 
 
