@@ -21,10 +21,11 @@ enum { GC_OK = 0, GC_INTERRUPTED = -1, GC_NO_MEMORY = -2, GC_FORKED = -3 };
 /* Neighbouring chunks. A thread begins with a part of its own, so that from run to run it finds the same memory in its
  * caches; then it helps with the others. */
 #define MOST_PARTS 64
+/* Chunks that lie `stride` apart, from `first` on. */
 struct part {
-    int64_t next;           /* atomic: the first chunk that nobody has taken */
-    int64_t end;
-    int64_t apart[6];       /* a cache line of its own */
+    int64_t next;           /* atomic: how many have been taken */
+    int64_t count, first, stride;
+    int64_t apart[4];       /* a cache line of its own */
 };
 
 /* One launch, or some that follow one another, shared by the threads that take part in it. */

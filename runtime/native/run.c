@@ -173,21 +173,26 @@ static void lower_limit(struct job *j, int64_t chunk)
            && !__atomic_compare_exchange_n(&j->limit, &limit, chunk, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
+static void run_some(struct job *j, struct view *v, int64_t begin, int64_t end, void *scratch)
+{
+    int64_t bad = run_chunks(j, v, begin, end, scratch);
+    if (!bad) return;
+    note_bad(j, bad);
+    lower_limit(j, begin);
+}
+
 /* Take chunks of one part until none is left. Returns 0 when the run must end. */
 static int part_work(struct job *j, struct part *p, struct watch *w, void **scratch, struct view *v)
 {
     int64_t grab = 1;
     for (;;) {
-        int64_t begin = __atomic_fetch_add(&p->next, grab, __ATOMIC_RELAXED);
-        if (begin >= p->end || begin >= __atomic_load_n(&j->limit, __ATOMIC_RELAXED)) return 1;
-        int64_t end = p->end - begin < grab ? p->end : begin + grab;
+        int64_t begin = __atomic_fetch_add(&p->next, grab, __ATOMIC_RELAXED), first = p->first + begin * p->stride;
+        if (begin >= p->count || first >= __atomic_load_n(&j->limit, __ATOMIC_RELAXED)) return 1;
+        int64_t end = p->count - begin < grab ? p->count : begin + grab;
         int64_t start = nanoseconds(CLOCK_MONOTONIC);
-        int64_t bad = run_chunks(j, v, begin, end, *scratch);
+        if (p->stride == 1) run_some(j, v, first, p->first + end, *scratch);
+        else for (int64_t i = begin; i < end; i++, first += p->stride) run_some(j, v, first, first + 1, *scratch);
         int64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
-        if (bad) {
-            note_bad(j, bad);
-            lower_limit(j, begin);
-        }
         if (w) {
             w->spent += spent;
             w->ran += end - begin;
@@ -206,7 +211,7 @@ static int part_work(struct job *j, struct part *p, struct watch *w, void **scra
             }
             *v = view_in(j->step, *scratch);
         }
-        int64_t fair = (p->end - end) / (2 * j->threads);
+        int64_t fair = (p->count - end) / (2 * j->threads);
         if (spent < GRAB_NS / 2) grab *= 2;
         else if (spent > GRAB_NS * 2) grab /= 2;
         if (grab > fair) grab = fair;
@@ -223,15 +228,19 @@ static void job_work(struct job *j, int64_t index, struct watch *w, void *scratc
         if (!part_work(j, &j->part[(index + k) % j->parts], w, &scratch, &v)) return;
 }
 
+/* Neighbours are of one part. But the chunks of one member may be larger than those of another: of several members
+ * each part has some chunks of each. */
 static void cut_into_parts(struct job *j)
 {
     j->limit = j->chunks;
     j->parts = j->threads < MOST_PARTS ? j->threads : MOST_PARTS;
     if (j->parts < 1) j->parts = 1;
     int64_t each = j->chunks / j->parts, longer = j->chunks % j->parts, at = 0;
+    int dealt = j->step->members > 1;
     for (int64_t k = 0; k < j->parts; k++) {
-        j->part[k].next = at;
-        j->part[k].end = at += each + (k < longer);
+        int64_t count = each + (k < longer);
+        j->part[k] = (struct part){.count = count, .first = dealt ? k : at, .stride = dealt ? j->parts : 1};
+        at += count;
     }
 }
 
