@@ -14,9 +14,9 @@ from graphc.codegen.windows_c import innermost, slab, windows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs
+from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels
 from graphc.ir.node import Node
-from graphc.ir.target import LINE, l2_bytes, panel_bytes, rounded_up, vector_bytes
+from graphc.ir.target import LINE, l2_bytes, rounded_up, vector_bytes
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
@@ -170,14 +170,10 @@ def _in_panels(model, s: Template, operand: Operand) -> dict | None:
     (store,) = innermost(operand.body).body[-1:]
     value, walked = store.value, s.walked(operand)
     n, k = walked["n"].axes, walked["k"].axes
-    if value.op is not LOAD or value.srcs or len(n) != 2 or len(k) != 1 or value.dtype is not s.dtype:
+    if value.dtype is not s.dtype or not in_panels(value, n, k):
         return None
     (panel, lane), (row,), index = n, k, value.attrs[1]
-    width = panel_bytes() // value.dtype.itemsize
-    if (lane.extent != width or index.coefficient(lane) != 1 or index.coefficient(row) != width
-            or any(type(atom) is not Axis for atom, _ in index.terms)):
-        return None
-    stride = index.coefficient(panel)
+    width, stride = lane.extent, index.coefficient(panel)
     for axis, step, name in ((lane, 1, None), (panel, stride, f"n_left / {width}"), (row, width, "k_from")):
         index = ix.add(index, ix.mul(ix.of(axis), -step))
         index = ix.add(index, ix.mul(ix.of(Axis(name, axis.extent)), step)) if name else index

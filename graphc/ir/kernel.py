@@ -22,6 +22,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
 from graphc.ir.node import Node, make
 from graphc.ir.ops import MAX, MIN, OTHER, TABLE, Op
+from graphc.ir.target import panel_bytes
 
 INDEX = TABLE["index"] = Op("index", 0, OTHER)       # attrs (Index,): its value, int64
 LOAD = TABLE["load"] = Op("load", -1, OTHER)         # attrs (buffer, Index), srcs () or (mask,): 0 where not mask
@@ -252,6 +253,15 @@ def operands(expr: Node) -> tuple[Node, ...]:
     """The expressions that this one reads: its sources and what its index gathers."""
     index = index_of(expr)
     return expr.srcs if index is None else (*expr.srcs, *data_exprs(index))
+
+
+def in_panels(value: Node, n: tuple[Axis, ...], k: tuple[Axis, ...]) -> bool:
+    """Whether a product's second factor, with columns n and rows k, is an array that passes/panels.py has laid out."""
+    if value.op is not LOAD or value.srcs or len(n) != 2 or len(k) != 1:
+        return False
+    width, index = panel_bytes() // value.dtype.itemsize, value.attrs[1]
+    return (n[1].extent == width and index.coefficient(n[1]) == 1 and index.coefficient(k[0]) == width
+            and all(type(atom) is Axis for atom, _ in index.terms))
 
 
 def below(roots: Iterable[Node], gathered: bool = True) -> Iterator[Node]:

@@ -14,8 +14,8 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, index_value,
-    indices_of,
+    LOAD, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels,
+    index_value, indices_of,
 )
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
@@ -213,7 +213,10 @@ class Contraction:
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
             near = k * (m + n) * self.node.dtype.accumulator.itemsize <= l2_bytes()
-            name, rows, columns = "gemm", *_block(m, n, stacks, near, *most)
+            pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
+            if near and in_panels(self.values["b"], self.spaces["bn"], self.spaces["bk"]):
+                pack_b = 0
+            name, rows, columns = "gemm", *_block(m, n, stacks, pack_a, pack_b, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
@@ -272,12 +275,12 @@ def _contiguous(value: Node, axis: Axis) -> int:
                for expr in below([value]))
 
 
-def _block(m: int, n: int, stacks: int, near: bool, most_rows: int, most_columns: int) -> tuple[int, int]:
+def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, most_rows: int,
+           most_columns: int) -> tuple[int, int]:
     """How many rows and columns an iteration takes: those with which the threads are done first."""
     threads = settings.num_threads
     down, across = -(-m // most_rows), -(-n // most_columns)
     most = max(4 * threads, down * across)
-    pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
     grids = ((i, j) for j in range(across, max(across, min(most // down, n // LEAST_COLUMNS)) + 1)
              for i in range(down, max(down, min(most // j, m // LEAST_ROWS)) + 1))
 
