@@ -6,6 +6,7 @@ for groups of every size, which takes ten times as long.)
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import threading
@@ -41,9 +42,16 @@ class OpenClBackend:
         self._kernels: dict[KernelSource, Any] = {}
         self._pid = os.getpid()  # of the process whose queue it has
         os.register_at_fork(after_in_child=self._after_fork)
+        atexit.register(self._finish)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+
+    def _finish(self) -> None:
+        """Wait for what nobody read. A driver's thread may still compile it, while the process that ends takes down the
+        compiler: PoCL's died of that."""
+        if "_queue" in self.__dict__ and self._pid == os.getpid():
+            self._queue.finish()
 
     @property
     def rank(self) -> int | None:
@@ -245,6 +253,11 @@ class _Queue:
                 entry.set_arg(len(buffers) + 2, self.cl.LocalMemory(shared))
             groups = sum(member.groups for member in members)
             self.cl.enqueue_nd_range_kernel(self.queue, entry, (groups * GROUP,), (GROUP,))
+
+    def finish(self) -> None:
+        """Wait for all that was enqueued."""
+        with self._lock:
+            self.queue.finish()
 
 
 def _words_of(members: Sequence[Work], room: int) -> np.ndarray:

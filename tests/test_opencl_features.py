@@ -99,6 +99,24 @@ def test_products_on_pocl_are_instructions_of_vectors(queue, tmp_path):
     assert re.search(r"vfmadd\w+ps\b", text) and "fma" not in "".join(re.findall(r"call.*", text))
 
 
+UNREAD = """
+import atexit
+import pyopencl as cl
+enqueue, events = cl.enqueue_nd_range_kernel, []
+cl.enqueue_nd_range_kernel = lambda *given: events.append(enqueue(*given))
+atexit.register(lambda: print([event.command_execution_status for event in events]))  # called last, registered first
+import graphc as gc
+gc.realize(gc.exp(gc.arange(12.0)))
+"""
+
+
+def test_a_process_waits_for_what_it_never_read(queue, tmp_path):
+    """A thread of PoCL's compiles a kernel when it is to run, and crashed if the process had left main meanwhile."""
+    environment = os.environ | {"GRAPHC_BACKEND": "opencl", "POCL_CACHE_DIR": os.fspath(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", UNREAD], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[0]\n"  # complete
+
+
 @pytest.mark.parametrize("size", [8, 32, 64])
 def test_sub_groups_in_three_orders_of_their_items(monkeypatch, size):
     """By the emulator, against the reference, and with the bits that sums have on another device."""
