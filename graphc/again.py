@@ -11,8 +11,8 @@ Nothing that is worth it is computed more than twice then, and what is read once
 stores only what was asked for.
 
 A loop comes by again. Where a node had to be kept, its place in the user's program is remembered, and what is
-recorded there becomes a result of the first schedule that computes it, if somebody holds it: all further turns are
-computed once.
+recorded there becomes a result of the first schedule that computes it, if somebody holds it or a view of it: all
+further turns are computed once.
 """
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ def mark(nodes: Iterable[Node]) -> None:
         node.met = node.met or 1
 
 
-def to_keep(graph: Graph) -> tuple[list[Node], bool]:
-    """The nodes that become results beside those of a graph, and whether a place is new among those remembered."""
+def to_keep(graph: Graph) -> tuple[list[Node], list[Node], bool]:
+    """The nodes that become results beside those of a graph: those computed before, and those that are recorded where
+    such were; and whether a place is new among those remembered."""
     kept = _computed_before(graph.roots) if graph.met else []
     new = [node.site for node in kept if node.site is not None and node.site not in _places]
     if len(_places) > MOST_PLACES:
         _places.clear()
     _places.update(dict.fromkeys(new))
-    return [*kept, *_expected(graph, kept)] if _places else kept, bool(new)
+    return kept, _expected(graph, kept) if _places else [], bool(new)
 
 
 def forget() -> None:
@@ -74,38 +75,50 @@ def _computed_before(roots: Sequence[Node]) -> list[Node]:
 
 def _expected(graph: Graph, kept: Sequence[Node]) -> list[Node]:
     """Nodes that somebody holds, recorded where others had to be kept: what the next turn of a loop begins with."""
-    if not any(node.site in _places and node.value is None for node in graph.order):
+    if not any(is_watched(node) for node in graph.order):
         return []
     results = {*graph.roots, *kept}
     is_held = dict(zip(graph.order, held(graph.order, reads_of(graph.order)), strict=True))
     for node in reversed(graph.order):
-        if node.op is ALIAS and is_held[node]:      # a variable, which gradients end at
+        if is_held[node] and is_nothing(node) and node.srcs:    # a view; a variable, which gradients end at
             is_held[node.srcs[0]] = True
-    return [node for node in graph.order if is_held[node] and node.value is None and node.site in _places
-            and node not in results and not node.tracked and is_worth_it(node, carried=True)]
+    return [node for node in graph.order if is_held[node] and is_watched(node) and node not in results
+            and is_worth_it(node, carried=True)]
+
+
+def is_watched(node: Node) -> bool:
+    """Whether a node is kept if somebody holds it, and if it is worth it."""
+    return node.site in _places and node.value is None and not node.tracked
+
+
+def is_nothing(node: Node) -> bool:
+    """Whether a node is no work at all, such as a view; or no array."""
+    is_view = node.op.kind == MOVEMENT and node.op is not CONCAT
+    return is_view or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple
 
 
 def is_worth_it(node: Node, carried: bool = False) -> bool:
     """Whether a node is some work (any, if it is tiny and a loop carries it), and no larger than what it is computed
     from: no cube of distances is stored, and no matrix of scores, which an attention then would not compute by blocks.
     Nor what is counted, such as a mask."""
-    is_view = node.op.kind == MOVEMENT and node.op is not CONCAT
-    if is_view or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple:
+    if is_nothing(node):
         return False
+    least = 1 if carried and node.nbytes <= TINY else LITTLE
     leaves, work, is_counted = 0, 0, node.device is None
     seen, stack = {node}, [node]
     while stack and len(seen) <= LOOKED_AT:
         below = stack.pop()
         if below.value is not None or below.op.kind == SOURCE or (below.op is EXPAND and below.srcs[0].op is CONST):
             leaves += below.nbytes
+            if work >= least and node.nbytes <= leaves and not is_counted:
+                return True
             continue
         if below.op is THREEFRY:
             is_counted = False
         if below.op.kind != MOVEMENT:
             work += 1 if below.op.kind == ELEMENTWISE else LITTLE
-        for src in below.srcs:
+        for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...
             if src not in seen:
                 seen.add(src)
                 stack.append(src)
-    least = 1 if carried and node.nbytes <= TINY else LITTLE
     return work >= least and node.nbytes <= leaves and not is_counted

@@ -25,6 +25,7 @@ class Graph(Struct, eq=False):
             without a buffer, or some of `params` are nodes
     parts   slices of leaves that are leaves themselves
     met     some of it was computed before, and not kept
+    beside  how many of the roots, the last ones, are kept beside what was asked for (graphc/again.py)
     """
 
     key: tuple
@@ -35,6 +36,7 @@ class Graph(Struct, eq=False):
     traced: bool = False
     parts: dict[Node, Node] = field(default_factory=dict)
     met: bool = False
+    beside: int = 0
 
 
 def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
@@ -56,62 +58,62 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
-        if node in number:
-            continue
-        if device is None:
-            device = node.device
-        if node.value is not None or node.op is BUFFER:
-            number[node] = len(entries)
-            order.append(node)
-            entries.append((BUFFER, node.dtype, node.shape))
-            leaves.append(node)
-            if node.value is None:
-                traced = True
-            continue
-        if node.op is SLICE and not whole and (offset := _offset(node)) is not None:
-            src = node.srcs[0]
-            if src in number or src in divided:
-                return canonicalize(roots, whole=True)
-            divided.add(src)
-            part = src.value.part(offset, node.nbytes)
-            parts[node] = leaf = buffer(node.dtype, node.shape, part, node.device, node.site)
-            number[node] = len(entries)
-            order.append(node)
-            entries.append((BUFFER, node.dtype, node.shape))
-            leaves.append(leaf)
-            continue
-        if node.op is ALIAS:
-            src = node.srcs[0]
-            if src in number:
-                number[node] = number[src]
+        if node is None:        # what the node below it reads is numbered
+            node = stack.pop()
+        else:
+            if node in number:
+                continue
+            if device is None:
+                device = node.device
+            if node.value is not None or node.op is BUFFER:
+                number[node] = len(entries)
                 order.append(node)
-            else:
-                stack += (node, src)
-            continue
-        ids = []
-        scalars = waiting = False
-        for src in node.srcs:
-            k = known(src)
-            if k is None:
+                entries.append((BUFFER, node.dtype, node.shape))
+                leaves.append(node)
+                if node.value is None:
+                    traced = True
+                continue
+            if node.op is SLICE and not whole and (offset := _offset(node)) is not None:
+                src = node.srcs[0]
+                if src in number or src in divided:
+                    return canonicalize(roots, whole=True)
+                divided.add(src)
+                part = src.value.part(offset, node.nbytes)
+                parts[node] = leaf = buffer(node.dtype, node.shape, part, node.device, node.site)
+                number[node] = len(entries)
+                order.append(node)
+                entries.append((BUFFER, node.dtype, node.shape))
+                leaves.append(leaf)
+                continue
+            if node.op is ALIAS:
+                src = node.srcs[0]
+                if src in number:
+                    number[node] = number[src]
+                    order.append(node)
+                else:
+                    stack += (node, src)
+                continue
+            waiting = False
+            for src in node.srcs:
+                if src in number:
+                    continue
                 if src.value is not None or src.op is BUFFER:   # as above, without its turn on the stack
-                    number[src] = k = len(entries)
+                    number[src] = len(entries)
                     order.append(src)
                     entries.append((BUFFER, src.dtype, src.shape))
                     leaves.append(src)
                     traced = traced or src.value is None
-                elif src.op is CONST and not src.attrs[1]:
-                    scalars, k = True, -1
                 elif src.op is PARAM:
-                    scalars, traced, k = True, True, -1
-                else:
+                    traced = True
+                elif src.op is not CONST or src.attrs[1]:
                     if not waiting:
-                        stack.append(node)
+                        stack += (node, None)
                         waiting = True
                     stack.append(src)
-            ids.append(k)
-        if waiting:
-            continue
-        if scalars:
+            if waiting:
+                continue
+        ids = [*map(known, node.srcs)]
+        if None in ids:
             _number_scalars(node, ids, params)
         elif node.op is PARAM:
             traced = True
@@ -145,7 +147,7 @@ def _offset(node: Node) -> int | None:
 def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
     """Make the constants among a node's sources parameters; small exponents keep their value in the key."""
     for position, src in enumerate(node.srcs):
-        if ids[position] == -1:
+        if ids[position] is None:
             if src.op is PARAM:
                 ids[position] = src.dtype
                 params.append(src)

@@ -208,17 +208,19 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
 def _graph(pending: list[Node]) -> tuple[canonical.Graph, list[Node]]:
     """The graph of what has to be computed, and that with what is kept beside it (graphc/again.py)."""
     graph = canonical.canonicalize(pending)
-    kept, is_new = again.to_keep(graph)
+    before, beside, is_new = again.to_keep(graph)
     if is_new:
         familiar.forget()       # these would be computed without what is kept from now on
-    if kept:
-        pending = [*pending, *kept]
+    if before or beside:
+        pending = [*pending, *before, *beside]
         graph = canonical.canonicalize(pending)
-        graph.met = True        # to be looked at in each turn
+        graph.beside = len(beside)
+    graph.met = bool(before)    # to be looked at in each turn; what else was met is not worth it
     return graph, pending
 
 
-def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], params: list) -> bool:
+def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], params: list, beside: list[Node]
+                  ) -> bool:
     """Whether a graph that is run so often that its program is at hand has been run; an error is left to the long way,
     which finds out whose line it is."""
     try:
@@ -227,8 +229,8 @@ def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], 
         return False
     _counters.program_hits += 1
     with lock:
-        if len(pending) > 1:
-            _fulfil(pending, values, backend_of(pending[0].device))
+        if len(values) > 1:
+            _fulfil([*pending, *beside], values, backend_of(pending[0].device))
         elif pending[0].value is None:      # as _fulfil, without its loop; it has a device, or would not be familiar
             pending[0].fulfil(values[0])
     return True
@@ -242,8 +244,8 @@ def _look_up(graph: canonical.Graph, backend: Backend) -> tuple[tuple, Entry | N
         return key, None, _program(key, graph, backend)
     _counters.program_hits += 1
     entry.met += 1
-    if entry.met >= familiar.OFTEN and entry.met & (entry.met - 1) == 0 and not entry.aliases:     # and if forgotten
-        familiar.learn(graph, entry.executable)
+    if entry.met & (entry.met - 1) == 0 and entry.met >= familiar.often(graph) and not entry.aliases:
+        familiar.learn(graph, entry.executable)     # and again if it was forgotten
     return key, entry, None
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from graphc.ir.node import Node
 
-_COUNTED = next(map(sys.getrefcount, [object()]))   # of what only a list holds; Python's versions count differently
+COUNTED = next(map(sys.getrefcount, [object()]))   # of what only a list holds; Python's versions count differently
 
 
 def references(things: Sequence) -> list[int]:
     """How many references there are to each of these beside that of this sequence."""
-    return [count - _COUNTED for count in map(sys.getrefcount, things)]
+    return [count - COUNTED for count in map(sys.getrefcount, things)]
 
 
 def reads_of(nodes: Iterable[Node]) -> Counter:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphc import driver
 from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
@@ -172,7 +173,6 @@ class Tensor:
     def device(self) -> str:
         """Where the values live or will live. A constant is at home on every device and reports the default one."""
         if self.node.device is None:
-            from graphc import driver
             return driver.default_device()
         return self.node.device
 
@@ -197,7 +197,6 @@ class Tensor:
     def realize(self) -> Tensor:
         """Compute the values now, unless they exist. Returns the tensor itself."""
         if self.node.value is None:
-            from graphc import driver
             driver.realize((self.node,))
         return self
 
@@ -216,7 +215,6 @@ class Tensor:
         """asked: by which name, for the error where the values can't be had."""
         array = host_view(self.node)
         if array is None:
-            from graphc import driver
             driver.realize((self.node,), asked)
             array = host_view(self.node)
         if array.flags.writeable:
@@ -380,7 +378,6 @@ class Tensor:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A DLPack capsule that shares the (read-only) values, or a copy of them: in the device's memory where that can
         be shared and dl_device does not ask for the host, (1, 0)."""
-        from graphc import driver
         lender = driver.lender(self.node.device)
         if lender is not None and dl_device != (1, 0):
             driver.realize((self.node,), "__dlpack__")
@@ -394,7 +391,6 @@ class Tensor:
         return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from graphc import driver
         lender = None if self.node.op is CONST else driver.lender(self.node.device)
         return (1, 0) if lender is None else lender.dlpack_device
 

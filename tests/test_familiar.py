@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc import canonical, driver, familiar
+from graphc import again, canonical, driver, familiar
 from graphc.config import settings
 from graphc.errors import IndexOutOfRange
+from graphc.runtime.buffers import pool
 from graphc.tolerances import equal_bits
 
 
@@ -105,6 +106,44 @@ def test_several_roots(walks):
         gc.realize(low, high, (x - low) / (high - low))
         assert float(low) == x.numpy().min() and float(high) == x.numpy().max()
     assert len(walks) == 2
+
+
+def test_what_is_kept_beside_a_number_that_is_looked_at_is_familiar(walks):
+    """The next state, also where only a view of it is held, in a loop that reads the rows of a table one by one."""
+    again.forget()
+    a = table = np.linspace(1, 2, 16).reshape(4, 4)
+    x, rows, counts = gc.asarray(a), gc.asarray(table), []
+    for turn in range(12):
+        before = len(walks), gc.counters()
+        a = (np.tanh(a @ a * 0.5 + table[turn % 4]) + a).T.reshape(4, 4)
+        x = (gc.tanh(x @ x * 0.5 + rows[turn % 4]) + x).T       # where a row starts is no part of the structure
+        assert np.isclose(float(gc.sum(gc.exp(-x) * x)), (np.exp(-a) * a).sum())
+        counts.append((len(walks) - before[0], (gc.counters() - before[1]).launches))
+    np.testing.assert_allclose(x.numpy(), a, rtol=1e-12)
+    assert [walked for walked, _ in counts[8:]] == [0] * 4 and len(set(counts[8:])) == 1
+
+
+def test_the_same_graph_of_which_other_nodes_are_held_is_another(walks):
+    again.forget()
+
+    def distance(x, hold: bool):
+        y = gc.tanh(x * 0.5) * 2.5 + x
+        away, y = abs(y - x), y if hold else None
+        return gc.sum(away), y
+
+    x = leaf(0, 40)
+    for _ in range(6):
+        total, y = distance(x, True)
+        assert float(total) > 0
+        x = y
+    assert x.node.value is not None
+    want = np.abs(np.tanh(x.numpy() * 0.5) * 2.5).sum()
+    for hold in (True, False) * 3:
+        total, y = distance(x, hold)
+        count, bytes_before = len(walks), pool.in_use
+        found = float(total)
+        assert pool.in_use - bytes_before == total.nbytes + hold * x.nbytes and np.isclose(found, want, rtol=1e-5)
+    assert len(walks) == count
 
 
 def test_a_bad_index_is_told_with_its_line():

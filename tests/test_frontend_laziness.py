@@ -55,6 +55,15 @@ def test_a_loop_is_cut_into_equal_parts_and_computes_nothing_twice():
     assert gc.get_backend_name() == "reference" or (counts.launches <= 2 * 96 and counts.program_misses <= 6)
 
 
+def test_a_plain_loop_does_not_count_its_depths_anew(monkeypatch):
+    monkeypatch.setattr(laziness, "_count_depths_anew", lambda: pytest.fail("every node that waits was walked over"))
+    x, y = gc.asarray([1.0, 2.0]), gc.asarray([0.5, 0.25])
+    with settings.override(lazy_limit=30):
+        for _ in range(100):
+            x, y = x * 0.5 + y, y - 0.125 * gc.roll(x, 1, axis=0)
+    assert x.node.depth < 30
+
+
 def test_no_limit():
     x = y = gc.asarray([1.0])
     with settings.override(lazy_limit=0):

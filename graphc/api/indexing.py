@@ -5,6 +5,7 @@ arrays are one TAKE over the axes that they select from, flattened.
 """
 from __future__ import annotations
 
+import functools
 from math import prod
 
 import numpy as np
@@ -33,14 +34,18 @@ def getitem(x: Tensor, key) -> Tensor:
         return _row(x, key)
     x, key = _one_axis(x, key)
     chosen = select(key, x.node.shape, "getitem")
-    return _fetch(_region(x, chosen), chosen)
+    region = _region(x, chosen)
+    return _fetch(region, chosen) if chosen.arrays else region
 
 
 def _one_axis(x: Tensor, key) -> tuple[Tensor, object]:
     """Instead of a mask over several axes one over all of them, which gives one index array in a tenth of the time."""
-    if key.__class__ is tuple or not _is_mask(key, x) or key.ndim < 2:
+    if not _is_mask(key, x) or key.ndim < 2:
         return x, key
     return reshape_to(x, (prod(key.shape), *x.shape[key.ndim:])), key.reshape(-1)
+
+
+_NO_ARRAYS = frozenset((tuple, slice, int, type(None), type(...)))
 
 
 def _row(x: Tensor, index: int) -> Tensor:
@@ -59,8 +64,6 @@ def _region(x: Tensor, chosen: Selection) -> Tensor:
 
 def _fetch(region: Tensor, chosen: Selection) -> Tensor:
     """What the index arrays select from the region."""
-    if not chosen.arrays:
-        return region
     axis = chosen.place
     if tuple(chosen.arrays) == (axis, axis + 1) == (chosen.counted, region.ndim - 1):
         shape = region.shape[:-1]   # x[arange(n), index]: one of each row, which fuses with what is computed by rows
@@ -171,8 +174,8 @@ def setitem(x: Tensor, key, value) -> None:
 
 
 def _is_mask(key, x: Tensor) -> bool:
-    return (isinstance(key, (Tensor, np.ndarray)) and key.dtype in (dtypes.bool, np.bool_) and key.ndim > 0
-            and tuple(key.shape) == x.shape[:key.ndim])
+    return (key.__class__ not in _NO_ARRAYS and isinstance(key, (Tensor, np.ndarray))
+            and key.dtype in (dtypes.bool, np.bool_) and key.ndim > 0 and tuple(key.shape) == x.shape[:key.ndim])
 
 
 def _masked(x: Tensor, mask, value) -> Tensor:
@@ -216,6 +219,8 @@ def written(x: Tensor, key, value, mode: str) -> Tensor:
 
 def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The value broadcast to the selected shape; leading axes of size 1 that it has too many are dropped."""
+    if value.node.shape == shape:
+        return value
     extra = value.ndim - len(shape)
     if extra > 0 and value.shape[:extra] == (1,) * extra:
         value = reshape_to(value, value.shape[extra:])
@@ -252,18 +257,26 @@ def scatter_rows(base: Tensor, index: Tensor, values: Tensor, mode: str) -> Tens
 def _updated(x: Tensor, chosen: Selection, value: Tensor) -> Tensor:
     """x with its region replaced; negative steps become positive ones by flipping the value."""
     value = reshape_to(value, chosen.lengths)
-    back = [step < 0 for step in chosen.steps]
-    starts = tuple(s + (n - 1) * step if b else s
-                   for s, n, step, b in zip(chosen.starts, chosen.lengths, chosen.steps, back, strict=True))
-    steps = tuple(abs(step) for step in chosen.steps)
-    if any(back):
-        ends = tuple(n - 1 if b else 0 for n, b in zip(chosen.lengths, back, strict=True))
-        value = movement(ops.SLICE, value, chosen.lengths, (ends, tuple(-1 if b else 1 for b in back)))
+    region, flip = _forward(chosen.starts, chosen.steps, chosen.lengths)
+    if flip is not None:
+        value = movement(ops.SLICE, value, chosen.lengths, flip)
     if chosen.lengths == x.shape:
         return value
     nodes = (x.node, value.node)
     device = record.common_device("setitem", *nodes)
-    return wrap(make(ops.UPDATE, x.dtype, x.shape, nodes, (starts, steps), device=device, site=user_site(2)))
+    return wrap(make(ops.UPDATE, x.dtype, x.shape, nodes, region, device=device, site=user_site(2)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _forward(starts: tuple[int, ...], steps: tuple[int, ...], lengths: tuple[int, ...]) -> tuple[tuple, tuple | None]:
+    """The starts and steps of the same region by positive steps; and of the SLICE that turns its values round."""
+    back = [step < 0 for step in steps]
+    region = (tuple(s + (n - 1) * step if b else s for s, n, step, b in zip(starts, lengths, steps, back, strict=True)),
+              tuple(abs(step) for step in steps))
+    if not any(back):
+        return region, None
+    ends = tuple(n - 1 if b else 0 for n, b in zip(lengths, back, strict=True))
+    return region, (ends, tuple(-1 if b else 1 for b in back))
 
 
 def put(x: Tensor, indices, values, /) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from graphc import driver
 from graphc.again import is_worth_it
 from graphc.config import settings
-from graphc.errors import GraphcError
+from graphc.errors import GraphcError, TracerError
 from graphc.ir.node import Node, topological, untracked
 from graphc.ir.node import _table as interned
 from graphc.ir.ops import BUFFER, CONST, PARAM
@@ -108,7 +108,7 @@ def check(tensor: Tensor) -> None:
     if not limit or _state.paused:
         return
     enough = limit * 3 // 4 if node.site == _state.cut is not None else limit
-    if node.depth >= enough:
+    if node.depth >= enough and not _is_so_deep(node):
         _count_depths_anew()
     if node.depth >= enough:
         _state.cut = node.site
@@ -120,6 +120,18 @@ def check(tensor: Tensor) -> None:
             alarm.move(max(MOST_NODES, 2 * len(interned)))  # what remains is read by others, or constant
     elif pool.in_use > alarm.bytes:
         check_leaves(node)
+
+
+def _is_so_deep(node: Node) -> bool:
+    """Whether one finds a way as long as the depth of a node was when it was recorded."""
+    for depth in range(node.depth - 1, -1, -1):
+        for src in node.srcs:
+            if src.depth == depth:
+                node = src
+                break
+        else:       # what lay on the way is a leaf by now
+            return False
+    return True
 
 
 def _count_depths_anew() -> None:
@@ -135,7 +147,7 @@ def check_leaves(node: Node) -> None:
     if not settings.lazy_limit or _state.paused:
         return
     room = max(LEAST_BYTES, memory.available_bytes() // 4)
-    ends = _ends(node, 1)
+    ends = _own(_ends(node, 1))
     leaves = {n for n in topological(ends) if n.value is not None}
     if sum(n.value.nbytes for n in leaves) > room:
         del leaves
@@ -146,7 +158,11 @@ def check_leaves(node: Node) -> None:
 def _realize(nodes: list[Node]) -> None:
     """Realize nodes that nobody has asked for. What fails keeps waiting: its error is for whoever reads it."""
     try:
-        driver.realize(nodes)
+        try:
+            driver.realize(nodes)
+        except TracerError:
+            nodes = _own(nodes)
+            driver.realize(nodes)
     except _OF_ONE:
         for node in nodes:
             with suppress(*_OF_ONE):
@@ -158,20 +174,21 @@ _OF_ONE = GraphcError, np.linalg.LinAlgError
 
 def _ends(node: Node, depth: int) -> list[Node]:
     """All nodes at least this deep, on the device of this one, that wait and that no other node reads; of deep ones
-    also those that somebody holds, if they are worth the memory.
-
-    Passes make nodes as well, with numbered leaves instead of memory: while the lock is held, none are at work, and
-    what somebody keeps of theirs is left out.
-    """
+    also those that somebody holds, if they are worth the memory."""
     with driver.lock:
-        alive = filter(None, (entry() for entry in list(interned.values())))
-        live = [n for n in alive if n.depth >= depth]
+        live = [n for n in [entry() for entry in list(interned.values())] if n is not None and n.depth >= depth]
         reads = reads_of(live)
-        ends = [n for n, is_held in zip(live, held(live, reads), strict=True)
-                if n.value is None and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)
-                and (id(n) not in reads or depth > 1 and is_held and is_worth_it(n))]
+        return [n for n, is_held in zip(live, held(live, reads), strict=True)
+                if (id(n) not in reads or depth > 1 and is_held)
+                and n.value is None and n.device == node.device and n.op is not CONST and not isinstance(n.dtype, tuple)
+                and (id(n) not in reads or is_worth_it(n))]
+
+
+def _own(nodes: list[Node]) -> list[Node]:
+    """Nodes without those of others: what passes and traces make has numbered leaves, or such without memory."""
+    with driver.lock:
         foreign: set[Node] = set()
-        for n in topological(ends):
+        for n in topological(nodes):
             if n.op is PARAM or (n.op is BUFFER and n.value is None) or not foreign.isdisjoint(n.srcs):
                 foreign.add(n)
-        return [n for n in ends if n not in foreign]
+        return [n for n in nodes if n not in foreign]

@@ -80,12 +80,15 @@ def _expand(x, shape: tuple[int, ...]):
 
 def slice_axis(x, axis: int, start: int, length: int, step: int = 1):
     """`length` elements of one axis, from `start` by `step`. The caller has checked that they exist."""
-    if length == x.shape[axis] and (length == 0 or (start == 0 and step == 1)):
-        return record.anew(x)
-    starts, steps = [0] * x.ndim, [1] * x.ndim
+    return movement(ops.SLICE, x, *_cut(x.node.shape, axis, start, length, step))
+
+
+def _cut(shape: tuple[int, ...], axis: int, start: int, length: int, step: int = 1) -> tuple:
+    """The shape and the attrs of a SLICE of one axis."""
+    starts, steps = [0] * len(shape), [1] * len(shape)
     # The start of an empty slice is not read: one form for all of them.
     starts[axis], steps[axis] = (start, step if length > 1 else 1) if length else (0, 1)
-    return movement(ops.SLICE, x, _with(x.shape, axis, length), (tuple(starts), tuple(steps)))
+    return _with(shape, axis, length), (tuple(starts), tuple(steps))
 
 
 def _with(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
@@ -111,7 +114,12 @@ def transpose(x, /, axes: Sequence[int] | None = None):
     (3, 2)
     """
     x = as_tensor(x)
-    return _permute(x, tuple(range(x.ndim - 1, -1, -1))) if axes is None else permute_dims(x, axes)
+    return _permute(x, _reversed(x.ndim)) if axes is None else permute_dims(x, axes)
+
+
+@functools.cache
+def _reversed(ndim: int) -> tuple[int, ...]:
+    return tuple(range(ndim - 1, -1, -1))
 
 
 def matrix_transpose(x, /):
@@ -119,7 +127,7 @@ def matrix_transpose(x, /):
     x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"shape {x.shape} is not a stack of matrices", op="matrix_transpose")
-    return swapaxes(x, -1, -2)
+    return _permute(x, _exchanged(x.ndim, x.ndim - 1, x.ndim - 2))
 
 
 def swapaxes(x, /, axis1: int, axis2: int):
@@ -130,10 +138,15 @@ def swapaxes(x, /, axis1: int, axis2: int):
     (4, 3, 2)
     """
     x = as_tensor(x)
-    order = list(range(x.ndim))
     i, j = normalize_axis(axis1, x.ndim, "swapaxes"), normalize_axis(axis2, x.ndim, "swapaxes")
+    return _permute(x, _exchanged(x.ndim, i, j))
+
+
+@functools.cache
+def _exchanged(ndim: int, i: int, j: int) -> tuple[int, ...]:
+    order = list(range(ndim))
     order[i], order[j] = j, i
-    return _permute(x, tuple(order))
+    return tuple(order)
 
 
 def moveaxis(x, source, destination, /):
@@ -255,10 +268,9 @@ def _promoted(tensors: list) -> list:
 
 
 def _concat(tensors: list, axis: int):
-    parts = [x for x in tensors if x.shape[axis]] or tensors[:1]
-    if len(parts) == 1:
-        return record.anew(parts[0])
-    nodes = tuple([x.node for x in parts])
+    nodes = tuple([x.node for x in tensors if x.node.shape[axis]]) or (tensors[0].node,)
+    if len(nodes) == 1:
+        return wrap(nodes[0])
     shape = record.checked_size(_with(nodes[0].shape, axis, sum([n.shape[axis] for n in nodes])), "concat")
     device = common_device("concat", *nodes)
     return wrap(make(ops.CONCAT, nodes[0].dtype, shape, nodes, (axis,), device=device, site=user_site(2)))
@@ -384,6 +396,8 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
     [3, 4, 0, 1, 2]
     """
     x = as_tensor(x)
+    if shift.__class__ is int and axis.__class__ is int:
+        return _roll(x, shift, normalize_axis(axis, x.ndim, "roll"))
     if axis is None:
         if isinstance(shift, Sequence):
             shift = sum(shift)
@@ -399,11 +413,16 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
 
 
 def _roll(x, shift: int, axis: int):
-    n = x.shape[axis]
+    parts = _turned(x.node.shape, shift, axis)
+    return _concat([movement(ops.SLICE, x, *part) for part in parts], axis) if parts else record.anew(x)
+
+
+@functools.lru_cache(maxsize=1024)
+def _turned(shape: tuple[int, ...], shift: int, axis: int) -> tuple:
+    """The two slices, each a shape and attrs, that change places; none if nothing moves."""
+    n = shape[axis]
     cut = -shift % n if n else 0
-    if cut == 0:
-        return x
-    return _concat([slice_axis(x, axis, cut, n - cut), slice_axis(x, axis, 0, cut)], axis)
+    return (_cut(shape, axis, cut, n - cut), _cut(shape, axis, 0, cut)) if cut else ()
 
 
 def repeat(x, repeats, /, axis: int | None = None):

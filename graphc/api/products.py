@@ -3,8 +3,18 @@ of products instead, which reads both as they lie in memory."""
 from __future__ import annotations
 
 from graphc.api import record
-from graphc.api.reductions import sum as total
-from graphc.api.record import as_tensor, broadcast_shapes, cast, checked_size, common_device, operands, reshape_to, wrap
+from graphc.api.elementwise import multiply
+from graphc.api.record import (
+    as_tensor,
+    broadcast_shapes,
+    cast,
+    checked_size,
+    common_device,
+    operands,
+    reduce,
+    reshape_to,
+    wrap,
+)
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -72,9 +82,9 @@ def matmul(x1, x2, /):
 
 def sum_of_products(a, b, axis):
     """The sum of a * b, which are of one dtype and broadcast, over one or more axes."""
-    wide = a.dtype.accumulator
-    products = cast(a, wide) * cast(b, wide)
-    return cast(total(products, axis, dtype=wide), a.dtype)
+    own = a.node.dtype
+    wide = own.accumulator
+    return cast(reduce(ops.SUM, multiply(cast(a, wide), cast(b, wide)), axis, False, wide, "sum"), own)
 
 
 def _dot(a, b, shape: tuple[int, ...]):

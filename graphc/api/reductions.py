@@ -5,6 +5,7 @@ a composite of primitives that the scheduler fuses: a variance or an argmax is o
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from math import prod as _product
 
@@ -24,7 +25,18 @@ from graphc.api.manipulation import (
     slice_axis,
     stack,
 )
-from graphc.api.record import as_tensor, cast, check_dtype, filled, normalize_axes, normalize_axis, reduce, wrap
+from graphc.api.record import (
+    as_tensor,
+    binary,
+    cast,
+    check_dtype,
+    filled,
+    normalize_axes,
+    normalize_axis,
+    reduce,
+    reshape_to,
+    wrap,
+)
 from graphc.errors import DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -133,7 +145,11 @@ def _truth(x):
 
 def _reduced(shape: tuple[int, ...], axis, keepdims: bool, name: str) -> tuple[tuple[int, ...], int]:
     """The shape after a reduction and how many elements go into each of its elements."""
-    axes = normalize_axes(axis, len(shape), name)
+    return _left(shape, normalize_axes(axis, len(shape), name), keepdims)
+
+
+@functools.lru_cache(maxsize=1024)
+def _left(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[tuple[int, ...], int]:
     count = _product(shape[a] for a in axes)
     if keepdims:
         return tuple(1 if a in axes else n for a, n in enumerate(shape)), count
@@ -306,13 +322,13 @@ def _arg(op: ops.Op, x, axis, keepdims: bool, name: str):
         place = normalize_axis(axis, x.ndim, name)
         shape = (*shape[:place], *((1,) if keepdims else ()), *shape[place + 1:])
     n = x.shape[place]
-    found = x == reduce(op, x, place, True, None, name)
+    found = binary(ops.EQ, x, reduce(op, x, place, True, None, name), name)
     if x.dtype.kind == "f":
-        found = found | isnan(x)     # beside a NaN the extremum is NaN, and equals nothing
+        found = binary(ops.OR, found, isnan(x), name)   # beside a NaN the extremum is NaN, and equals nothing
     counter = dt.int32 if n < 2**31 else dt.int64
-    index = reshape(wrap(make(ops.IOTA, counter, (n,))), tuple(n if a == place else 1 for a in range(x.ndim)))
+    index = reshape_to(wrap(make(ops.IOTA, counter, (n,))), (*(1,) * place, n, *(1,) * (x.ndim - 1 - place)))
     first = reduce(ops.MIN, where(found, index, wrap(const(n, counter))), place, False, None, name)
-    return reshape(cast(first, dt.int64), shape)
+    return reshape_to(cast(first, dt.int64), shape)
 
 
 def argmax(x, /, axis: int | None = None, *, keepdims: bool = False):
