@@ -175,6 +175,25 @@ def test_edges_of_a_padded_array_do_not_fill_a_kernel():
     assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < 6000     # without the dialect's preamble
 
 
+def test_what_a_product_packs_is_not_computed_again_for_each_element():
+    """A batch normalisation's factor for each channel in the gradient of a 1x1 convolution's weights: no loop over the
+    channels is around what its packing computes."""
+    x, g, variance = array(16, 64, 200), array(16, 64, 200), array(64) ** 2
+    factor = 1 / gc.sqrt(variance * 0.3 + 1)
+    a = (gc.permute_dims(g, (1, 0, 2)) * factor[:, None, None]).reshape(64, -1)
+    plan = gc.plan(a @ gc.permute_dims(x, (0, 2, 1)).reshape(-1, 64))
+    product = 2 * 64 * 64 * 16 * 200
+    assert len(plan.kernels) == 2 and plan.flops < product + 2 * g.size, str(plan)
+
+
+def test_a_sum_over_a_padded_array_is_not_computed_by_two_kernels():
+    """The gradient of a depthwise convolution, masked, in a sum over images and in a product."""
+    x, w, mask, v = array(8, 16, 28, 28), array(16, 1, 3, 3), array(8, 16, 28, 28) > 0, array(16, 32)
+    y = gc.where(mask, gc.conv2d(x, w, padding=1, groups=16), 0)
+    plan = gc.plan(y.sum((2, 3)), gc.permute_dims(y, (0, 2, 3, 1)).reshape(-1, 16) @ v)
+    assert plan.flops < (2 * 32 + 40) * y.size, str(plan)
+
+
 def test_a_stack_that_is_added_up_and_read_again_is_stored():
     """Lattice Boltzmann: in a loop over nine parts, each moved its own way, every element would ask which it is of."""
     moves = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]

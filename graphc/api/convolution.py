@@ -235,8 +235,9 @@ def _depthwise(windows, weight, groups: int):
     carried = weight.dtype.accumulator
     x = reshape(windows, (batch, groups, 1, *kernel, *sizes))
     w = reshape(weight, (groups, out // groups, *kernel, *(1,) * n))
-    for axis, size in enumerate(sizes[:-1], w.ndim - n):    # one at a time, and so are the sums of its gradient
-        w = broadcast_to(w, (*w.shape[:axis], size, *w.shape[axis + 1:]))
+    for axis in reversed(range(1, n)):      # one at a time, and so are the sums of its gradient
+        at = w.ndim - n + axis
+        w = broadcast_to(w, (*w.shape[:at], sizes[axis], *w.shape[at + 1:]))
     total = _summed(cast(x, carried) * cast(w, carried), tuple(range(3, 3 + n)))
     return reshape(cast(total, weight.dtype), (batch, out, *sizes))
 

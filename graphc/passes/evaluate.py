@@ -29,6 +29,7 @@ CONTRACTION_TILE = 256      # a contraction evaluates its left factor once for s
 CONTRACTION_ROWS = 1024     # and its right one, a panel that all rows of a block meet, for so many rows
 LEAST_SCORES = 160          # queries and keys for which scores are computed again (measured),
 STORED_SCORES = 1 << 27     # and bytes of all scores beyond which they always are
+PACKED = 1 << 14            # elements of a factor that take longer to pack than a launch does
 ONE_BY_ONE = 4              # evaluations in vectors that take as long as one in a scatter of single elements
 QUERIES = 96                # an attention reads keys and values once for this many queries
 
@@ -37,6 +38,7 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
     """What one element of each expression costs when what is under it, down to stored values, is computed in place."""
     cost: dict[Node, float] = {}
     positions: set[Node] = set()        # integers from counters alone: loops have such arithmetic anyhow
+    padded: set[Node] = set()           # of which some elements are those of an edge
     for node in order:
         op, srcs = node.op, node.srcs
         if op.kind == SOURCE or is_anchor(node):    # an anchor's result lies there
@@ -53,6 +55,10 @@ def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
             for src in srcs if len(srcs) == 1 else dict.fromkeys(srcs):
                 if src not in stored:
                     below += cost[src]
+            if op is PAD or (op.kind != REDUCE and any(src in padded and src not in stored for src in srcs)):
+                padded.add(node)
+            if op is PAD and below or op.kind == REDUCE and srcs[0] in padded:      # what is read is asked for anyhow
+                below += PART_COST
             if op.kind == REDUCE:
                 below *= srcs[0].shape[node.attrs[0]]
             elif op is DOT:
@@ -174,12 +180,21 @@ class Copies(Readings):
 class Evaluations(Readings):
     """How many elements are computed."""
 
-    def read_by(self, node: Node, count: float) -> None:
-        """The node is evaluated `count` times in all; note what that means for its sources."""
+    def __init__(self):
+        super().__init__()
+        self._packed: set[Node] = set()     # computed where a contraction packs a factor, element by element
+
+    def read_by(self, node: Node, count: float, alone: bool) -> None:
+        """The node is evaluated `count` times in all; note what that means for its sources. `alone`: as in
+        `Repetitions`."""
         kind = node.op.kind
+        packed = node in self._packed and not alone
+        if packed or kind == CONTRACT:
+            self._packed.update(src for src in node.srcs if packed or src.size >= PACKED)
         if kind == ELEMENTWISE or node.op is EXPAND:
             for src in node.srcs:
-                self._share(src, count if src.shape == node.shape else count / _hoisted(src.shape, node.shape))
+                alike = src.shape == node.shape or (packed and src.size > 1)
+                self._share(src, count if alike else count / _hoisted(src.shape, node.shape))
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
         elif node.op is BLOCKED:

@@ -70,8 +70,9 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
                 costly = True
         if node in anchors or node in stored:
             evaluations, places = size, 1
-        repetitions.read_by(node, node in anchors or node in stored)
-        counts.read_by(node, evaluations)
+        alone = node in anchors or node in stored
+        repetitions.read_by(node, alone)
+        counts.read_by(node, evaluations, alone)
         copies.read_by(node, min(places, 1e9))
     return stored - anchors, anchors, costly
 

@@ -178,7 +178,7 @@ GC_INLINE void kernel_name_body(
                     const int64_t r = r_at;
                     const int64_t s = s_at;
                     const float t0 = x0[b * a14 + s * a15 + a16];
-                    const float t1 = -(x1[b * a17 + s] / t0);
+                    const float t1 = x1[b * a17 + s];
                     const float t2 = x0[b * a14 + s * a15 + a18];
                     const float t3 = gc_exp_float(((score1 * p0) - t2));
                     value0 = (((score / t0) + t1) * t3) * p1;
@@ -302,7 +302,7 @@ GC_INLINE void kernel_name_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_weighted_55b1c36d(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_weighted_55b8b3a2(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
