@@ -125,6 +125,8 @@ def test_losses():
     close(nn.bce(gc.asarray(q), gc.asarray(y)), expected)
     close(nn.bce_with_logits(a, gc.asarray(y)), expected)
     assert nn.bce(gc.asarray([0.0]), gc.asarray([1.0])).item() == 100.0
+    sure = gc.asarray([0.0, 1.0, 0.0, 1.0])
+    assert gc.grad(lambda q: nn.bce(q, gc.asarray([0.0, 1.0, 1.0, 0.0]), "sum"))(sure).tolist() == [1, -1, 0, 0]
     scores = normal(3, 4)
     logs = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
     labels = np.array([1, 0, 3])

@@ -1,7 +1,7 @@
 """Losses: each takes a reduction, "mean" over all elements (if nothing else is said), "sum" or "none"."""
 from __future__ import annotations
 
-from math import log, pi
+from math import exp, log, pi
 
 import graphc as gc
 from graphc.errors import warn
@@ -62,9 +62,15 @@ def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
     return _reduced(losses, reduction, "smooth_l1")
 
 
+def _log(p):
+    none = gc.abs(p) <= exp(-100)
+    return gc.where(none, -100.0, gc.log(gc.where(none, 1.0, p)))
+
+
 def bce(probability, target, reduction: str = "mean"):
-    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch."""
-    yes, no = (gc.maximum(gc.log(p), -100.0) for p in (probability, 1 - probability))
+    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch, where their
+    gradient is 0."""
+    yes, no = (_log(p) for p in (probability, 1 - probability))
     return _reduced(-(target * yes + (1 - target) * no), reduction, "bce")
 
 
