@@ -19,6 +19,7 @@ class Optimizer:
     """Parameters, a learning rate and the state of each parameter. `step` uses their `.grad`; None is left alone.
 
     weight_decay: added to the gradient as weight_decay * parameter (AdamW takes it off the parameter instead).
+    Steps of parameters in float16 and bfloat16 are computed in float32, which their state has too, and rounded once.
     """
 
     slots: tuple[str, ...] = ()     # the state that a parameter has, each of its shape
@@ -35,7 +36,8 @@ class Optimizer:
         # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
         self.count = gc.asarray(np.zeros((), np.float32), device=self.parameters[0].device)
         self.weight_decay = weight_decay
-        self.state = {name: [gc.zeros_like(p.detach()) for p in self.parameters] for name in self.slots}
+        self.state = {name: [gc.zeros_like(p.detach(), dtype=p.dtype.accumulator) for p in self.parameters]
+                      for name in self.slots}
 
     @property
     def lr(self) -> Tensor:
@@ -56,14 +58,15 @@ class Optimizer:
             for i, p in enumerate(self.parameters):
                 if p.grad is None:
                     continue
-                g = p.grad.astype(p.dtype)
+                wide = p.dtype.accumulator      # 0.999 is 1 in bfloat16, and 1e-8 is 0 in float16
+                old, g, lr = p.detach().astype(wide), p.grad.astype(wide), self._lr.astype(wide)
                 if self.weight_decay and not self.decoupled:
-                    g = g + self.weight_decay * p
+                    g = g + self.weight_decay * old
                 state = [self.state[name][i] for name in self.slots]
-                value, *new = self.update(p.detach(), g, count.astype(p.dtype), self._lr.astype(p.dtype), *state)
+                value, *new = self.update(old, g, count.astype(wide), lr, *state)
                 if self.weight_decay and self.decoupled:
-                    value = value - self._lr.astype(p.dtype) * self.weight_decay * p
-                p.assign(value)
+                    value = value - lr * self.weight_decay * old
+                p.assign(value.astype(p.dtype))
                 for tensor, change in zip(state, new, strict=True):
                     tensor.assign(change)
             self.count.assign(count)

@@ -211,3 +211,20 @@ def test_retain_graph_keeps_the_history_of_what_a_jitted_function_returns(compil
 
     f().backward()
     assert w.grad.tolist() == [4.0, 8.0]
+
+
+@pytest.mark.parametrize("dtype", [gc.float16, gc.bfloat16])
+@pytest.mark.parametrize("kind", [optim.Adam, optim.RMSprop])
+def test_parameters_of_16_bits_are_changed_as_those_of_float32(kind, dtype):
+    """Beta is 1 in bfloat16, and epsilon 0 in float16: an element without a gradient became NaN, others stayed."""
+    def trained(dtype):
+        w = gc.nn.parameter(gc.asarray([1.0, 2.0, 0.5], dtype=dtype))
+        optimizer = kind([w], lr=0.25)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w * w * gc.asarray([1.0, 1.0, 0.0], dtype=dtype)).sum().backward()
+            optimizer.step()
+        assert all(t.dtype is gc.float32 for ts in optimizer.state.values() for t in ts)
+        return w.numpy().astype(np.float32)
+
+    np.testing.assert_allclose(trained(dtype), trained(gc.float32), rtol=0.02, atol=0.02)
