@@ -12,10 +12,11 @@ import json
 import mmap
 import os
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from pathlib import Path
-from zipfile import is_zipfile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 
@@ -133,6 +134,8 @@ def _write_safetensors(file, tensors: dict[str, Tensor]) -> None:
     names = {value: key for key, value in _SAFETENSORS.items()}
     header, at = {}, 0
     for name, t in tensors.items():
+        if name == "__metadata__":
+            raise WeightsError("safetensors have no tensor of the name __metadata__", op="save", fix="use another name")
         if t.dtype.name not in names:
             raise WeightsError(f"safetensors have no {t.dtype}", op="save", fix="use .npz")
         header[name] = {"dtype": names[t.dtype.name], "shape": list(t.shape), "data_offsets": [at, at + t.nbytes]}
@@ -150,21 +153,32 @@ def _read_npz(path: Path) -> Weights:
     if not is_zipfile(path):
         raise WeightsError(f"{path.name} is no .npz file: it is no archive", op="load")
     archive = np.load(path, allow_pickle=False)
-    return Weights({name: lambda name=name: gc.asarray(archive[name]) for name in archive.files}, {})
+    return Weights({name: lambda name=name: _of_archive(path, archive, name) for name in archive.files}, {})
+
+
+def _of_archive(path: Path, archive, name: str) -> Tensor:
+    try:
+        array = archive[name]
+    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
+        raise WeightsError(f"{name} in {path.name} can't be read: {error}", op="load") from None
+    return gc.asarray(array)
 
 
 def _write_npz(file, tensors: dict[str, Tensor]) -> None:
     narrow = [name for name, t in tensors.items() if t.dtype is gc.bfloat16]
     if narrow:
         raise WeightsError(f"an .npz file holds no bfloat16: {narrow[0]}", op="save", fix="use .safetensors")
-    np.savez(file, **{name: t.numpy() for name, t in tensors.items()})
+    with ZipFile(file, "w", allowZip64=True) as archive:     # arguments of numpy.savez are no names of arrays there
+        for name, t in tensors.items():
+            with archive.open(name + ".npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, t.numpy(), allow_pickle=False)
 
 
 # --------------------------------------------------------------------------------------------------------------- GGUF
 
 def _blocks(data: np.ndarray, shape: tuple[int, ...], size: int) -> np.ndarray:
-    if shape[-1] % 32:
-        raise WeightsError(f"a row of {shape[-1]} does not divide into blocks of 32", op="load")
+    if not shape or shape[-1] % 32:
+        raise WeightsError(f"the rows of shape {shape} do not divide into blocks of 32", op="load")
     return data.reshape(*shape[:-1], shape[-1] // 32, size)
 
 
@@ -246,6 +260,8 @@ def _read_gguf(path: Path) -> Weights:
         entries = [(cursor.text(), tuple(cursor.scalar("Q") for _ in range(cursor.scalar("I")))[::-1],
                     cursor.scalar("I"), cursor.scalar("Q")) for _ in range(count)]
         aligned = metadata.get("general.alignment", 32)
+        if aligned <= 0:
+            raise ValueError(f"its data are aligned to {aligned} bytes")
         body = data[-(-cursor.at // aligned) * aligned:]
         makers = {name: _gguf(name, shape, kind, at, body) for name, shape, kind, at in entries}
     except (ValueError, TypeError, ZeroDivisionError) as error:

@@ -98,12 +98,27 @@ def test_gguf(tmp_path):
         np.testing.assert_allclose(q.dequantize().numpy(), expected.reshape(2, 64), rtol=1e-6, atol=1e-6)
 
 
+def test_any_name_is_one_of_an_array(tmp_path):
+    """numpy.savez has arguments of these names."""
+    weights.save(tmp_path / "x.npz", {"file": np.arange(2), "allow_pickle": np.arange(3)})
+    assert {name: t.tolist() for name, t in weights.load(tmp_path / "x.npz").items()} == {
+        "file": [0, 1], "allow_pickle": [0, 1, 2]}
+    with pytest.raises(weights.WeightsError, match="__metadata__"):
+        weights.save(tmp_path / "x.safetensors", {"__metadata__": np.arange(2)})
+
+
 def test_damage(tmp_path):
+    np.savez(tmp_path / "whole.npz", x=np.arange(9))
+    archive = bytearray((tmp_path / "whole.npz").read_bytes())
+    archive[archive.index(b"NUMPY") + 130] ^= 1
+    np.savez(tmp_path / "objects.npz", x=np.array([None]))
     good = gguf({"plain": ((3,), 0, b"\0" * 12)})
     bad = {"empty.gguf": b"", "other.gguf": b"GGML" + good[4:], "short.gguf": good[:-30], "cut.gguf": good[:60],
            "type.gguf": gguf({"x": ((3,), 99, b"\0" * 12)}), "row.gguf": gguf({"x": ((33,), 2, b"\0" * 18)}),
            "long.safetensors": struct.pack("<Q", 1 << 40) + b"{}", "text.safetensors": struct.pack("<Q", 4) + b"[1,]",
-           "list.safetensors": struct.pack("<Q", 4) + b"[1 ]", "not.npz": b"PK\3\4nothing"}
+           "list.safetensors": struct.pack("<Q", 4) + b"[1 ]", "not.npz": b"PK\3\4nothing",
+           "crc.npz": bytes(archive), "objects.npz": (tmp_path / "objects.npz").read_bytes(),
+           "scalar.gguf": gguf({"x": ((), 8, b"\0" * 34)})}
     for offsets, shape in (((0, 8), [3]), ((-4, 8), [3]), ((0, 400), [100]), ((0, 4), [-1])):
         head = json.dumps({"x": {"dtype": "F32", "shape": shape, "data_offsets": offsets}}).encode()
         bad[f"{offsets[0]} {offsets[1]}.safetensors"] = struct.pack("<Q", len(head)) + head + b"\0" * 12
