@@ -97,6 +97,11 @@ CALLS = {
     "vander": lambda np, x: np.vander(x[0], 3), "vander rising": lambda np, x: np.vander(x[0], increasing=True),
     "polyder": lambda np, x: np.polyder(x[0], 2), "polyint": lambda np, x: np.polyint(x[0], 2, [1, 2]),
     "polymul": lambda np, x: np.polymul(x[0], x[1, :3]), "polysub": lambda np, x: np.polysub(x[0], x[1, :3]),
+    "polysub of unsigned": lambda np, x: np.polysub(
+        np.asarray([3, -1]), np.asarray(np.asarray([5, 7]), dtype=np.uint32)),
+    "vander of bytes": lambda np, x: np.vander(np.asarray(np.asarray([100, 3]), dtype=np.int8), 3),
+    "select by name": lambda np, x: np.select([x > 0, x < -1], [x, -x], default=7),
+    "trapezoid by name": lambda np, x: np.trapezoid(x[0], x=x[1]),
     "roots": lambda np, x: np.sort(abs(np.roots(np.concat([np.zeros(1), x[0], np.zeros(2)])))),
     "roots of one": lambda np, x: np.roots(np.asarray([2.0, 4.0])).real, "no roots": lambda np, x: np.roots(
         np.asarray([0.0, 3.0])).real,
@@ -114,6 +119,12 @@ CALLS = {
         np.moveaxis((np.eye(30) + 0.1).reshape(5, 6, 30), -1, 0), x, (0,)),
     "tensorinv": lambda np, x: np.linalg.tensorinv(np.eye(30).reshape(5, 6, 30) + 0.1),
     **{f"cond {p}": lambda np, x, p=p: np.linalg.cond(x[:3, :3] + np.eye(3), p) for p in (None, 1, "fro", -2)},
+    **{f"cond of the singular {p}": lambda np, x, p=p: np.linalg.cond(np.stack([np.ones((3, 3)), x[:3, :3] + np.eye(3)])
+                                                                     * np.asarray([0.0, 1.0])[:, None, None], p)
+       for p in (None, 1, "fro")},
+    **{f"{name} of nan": lambda np, x, name=name: getattr(np, name)(x[:2], x[1:4] + np.asarray([np.nan, 0] * 3))
+       for name in ("union1d", "setdiff1d", "setxor1d")},
+    "intersect1d of dtypes": lambda np, x: np.intersect1d(np.asarray([1, 2]), np.asarray([2.0, 0.5])),
 }
 
 

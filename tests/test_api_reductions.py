@@ -259,6 +259,9 @@ def test_median():
     x = sample((3, 5), special=True)
     check(gc.median(gc.asarray(x), axis=1), np.median(x, axis=1))
     check(gc.median(gc.asarray([3, 1, 2, 10])), np.median([3, 1, 2, 10]))
+    far = np.array([[1, np.inf], [np.inf, np.inf], [-np.inf, np.inf], [-np.inf, 1], [6e4, -6e4]], np.float16)
+    for median in (gc.median, gc.nanmedian):
+        assert np.array_equal(median(gc.asarray(far), axis=1), [np.inf, np.inf, np.nan, -np.inf, 0], equal_nan=True)
     raises(ValueError, "between 0 and 1", gc.quantile, gc.zeros(3), 1.5)
 
 

@@ -60,6 +60,12 @@ def test_interp(size, sides):
     check(gc.interp(x, xp, fp, **sides), np.interp(x, xp, fp, **sides))
 
 
+def test_interp_beside_infinities():
+    """A point that is given has its own value, whatever the next one's is."""
+    x, xp, fp = [1.0, 2.0, 3.0, 3.5], [1.0, 2.0, 3.0, 4.0], [1.0, -2.0, np.inf, np.inf]
+    check(gc.interp(x, xp, fp), np.interp(x, xp, fp))
+
+
 def test_interp_refuses():
     raises(ValueError, "two vectors", gc.interp, gc.ones(2), gc.ones(3), gc.ones(2))
 

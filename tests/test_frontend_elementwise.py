@@ -161,6 +161,11 @@ def test_functions_of_complex_numbers_at_the_edges(name, dtype):
     assert mismatch(getattr(ops, name.upper()), (), by_name(dtype), z.shape, found, [z]) is None
 
 
+def test_the_reference_takes_a_single_complex_number():
+    with gc.backend("reference"):
+        assert gc.log1p(gc.asarray(0j)).item() == 0
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_quotients_of_complex_numbers_are_numpys(dtype):
     z = edges(dtype)[::3]

@@ -68,7 +68,7 @@ def append(x, values, /, axis: int | None = None):
     return concat([ravel(x), ravel(values)]) if axis is None else concat([x, values], axis)
 
 
-def select(conditions: Sequence, choices: Sequence, default=0, /):
+def select(conditions: Sequence, choices: Sequence, /, default=0):
     """Of the choices, element by element, the first whose condition holds; else the default.
 
     >>> import graphc as gc

@@ -530,7 +530,8 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
 
 
 def cond(x, /, p=None):
-    """The condition number of matrices: the norm, 2 by default, times that of the inverse.
+    """The condition number of matrices: the norm, 2 by default, times that of the inverse. That of singular ones is
+    infinite.
 
     >>> import graphc as gc
     >>> gc.linalg.cond(gc.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
@@ -539,8 +540,11 @@ def cond(x, /, p=None):
     x = _wide_matrices(x, "cond")
     if p in (None, 2, -2):
         s = svdvals(x)
-        return red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)
-    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+        found = red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)
+        return where(red.max(s, -1) == 0, inf, found)
+    singular = slogdet(x).sign == 0
+    regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
+    return where(singular, inf, matrix_norm(x, ord=p) * matrix_norm(inv(regular), ord=p))
 
 
 # They are written with what is above, and are functions of gc.linalg.

@@ -6,7 +6,9 @@ import numpy as np
 from graphc.api.elementwise import abs, clip, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
 from graphc.api.record import as_tensor, cast, reduce
-from graphc.api.reductions import _floating, _quantiles, all, argmax, argmin, cumprod, cumsum, prod, root, sum
+from graphc.api.reductions import (
+    _floating, _quantiles, all, argmax, argmin, cumprod, cumsum, part_way, prod, root, sum,
+)
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -127,8 +129,7 @@ def _at(rows, last, q: float):
     low = cast(floor(position), dt.int64)
     part = cast(position - floor(position), rows.dtype)
     below, above = (take_along_axis(rows, k, axis=-1) for k in (low, where(low < last, low + 1, last)))
-    step = above - below
-    return where(part == 0, below, where(part < 0.5, below + step * part, above - step * (1 - part)))
+    return where(part == 0, below, part_way(below, above, part))
 
 
 def nanmedian(x, /, axis=None, *, keepdims: bool = False):

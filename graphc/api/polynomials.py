@@ -38,6 +38,7 @@ def polyval(p, x, /):
 
 def vander(x, /, N: int | None = None, increasing: bool = False):  # noqa: N803
     """The powers N - 1, ..., 1, 0 of a vector (N None: as many as it has elements) as columns; increasing: 0 first.
+    Narrow integers and booleans have those of int64.
 
     >>> import graphc as gc
     >>> gc.vander([2, 3], 3).tolist()
@@ -46,6 +47,8 @@ def vander(x, /, N: int | None = None, increasing: bool = False):  # noqa: N803
     x = as_tensor(x, None, "vander")
     if x.ndim != 1:
         raise ShapeError(f"shape {x.shape} is no vector", op="vander")
+    if x.dtype.kind in "biu" and x.dtype is not dt.uint64:
+        x = cast(x, dt.int64)
     count = x.size if N is None else an_int(N, "vander", "N")
     columns = [ones(x.shape, dtype=x.dtype)][:count]
     while len(columns) < count:
@@ -108,7 +111,8 @@ def polyadd(p1, p2, /):
 
 def polysub(p1, p2, /):
     """The difference of two polynomials. Leading zeros stay."""
-    return polyadd(p1, -_coefficients(p2, "polysub"))
+    a, b = _coefficients(p1, "polysub"), _coefficients(p2, "polysub")
+    return polyadd(a, -cast(b, dt.promote(a.dtype, b.dtype)))
 
 
 def polymul(p1, p2, /):

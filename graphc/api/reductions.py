@@ -520,6 +520,15 @@ def _quantiles(x, q, axis, keepdims: bool, name: str, of_rows: Callable[..., lis
     return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
 
 
+def part_way(below, above, part):
+    """A part, in 0..1, of the way from one element to the next."""
+    step = above - below
+    # From the nearer side, as NumPy: the result never leaves the interval. Neighbours whose distance is no number, as
+    # that of infinities, are weighed.
+    found = where(part < 0.5, below + step * part, above - step * (1 - part))
+    return where(isfinite(step), found, below * (1 - part) + above * part)
+
+
 def _between(rows, fractions: list[float]) -> list:
     from graphc.api.sorting import sort
 
@@ -532,10 +541,7 @@ def _between(rows, fractions: list[float]) -> list:
         part = position - low
         below = slice_axis(rows, rows.ndim - 1, low, 1)
         if part:
-            above = slice_axis(rows, rows.ndim - 1, low + 1, 1)
-            step = above - below
-            # From the nearer side, as NumPy: the result never leaves the interval.
-            below = below + step * part if part < 0.5 else above - step * (1 - part)
+            below = part_way(below, slice_axis(rows, rows.ndim - 1, low + 1, 1), part)
         found.append(where(missing, float("nan"), below))
     return found
 
@@ -555,7 +561,7 @@ def percentile(x, q, /, axis=None, *, keepdims: bool = False):
     return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
 
 
-def cov(x, y=None, /, rowvar: bool = True, bias: bool = False, ddof: float | None = None, *,
+def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, *,
         correction: float | None = None):
     """The covariance matrix of variables in rows, observations in columns; of one variable its variance, a 0-d
     tensor.

@@ -137,6 +137,7 @@ def interp(x, xp, fp, /, left=None, right=None):
     k = clip(searchsorted(xp, x, side="right") - 1, 0, xp.size - 2)
     x0, f0, x1, f1 = take(xp, k), take(fp, k), take(xp, k + 1), take(fp, k + 1)
     inside = where(equal(x, x1), f1, (f1 - f0) / (x1 - x0) * (x - x0) + f0)
+    inside = where(equal(x, x0) | equal(f0, f1), f0, inside)       # also of infinities
     return where(x < xp[0], below, where(x > xp[-1], above, inside))
 
 
@@ -190,7 +191,7 @@ def correlate(a, v, /, mode: str = "valid"):
     return convolve(a, flip(v), mode)
 
 
-def corrcoef(x, y=None, /, rowvar: bool = True):
+def corrcoef(x, /, y=None, rowvar: bool = True):
     """Pearson's correlation coefficients of variables in rows, observations in columns; of one variable a 0-d tensor.
 
     y: more variables. rowvar=False: variables are in columns.
@@ -231,7 +232,7 @@ def digitize(x, bins, /, right: bool = False):
     raise ShapeError("the edges neither rise nor fall", op="digitize", fix="sort them: gc.sort(bins)")
 
 
-def trapezoid(y, x=None, /, dx: float = 1.0, axis: int = -1):
+def trapezoid(y, /, x=None, dx: float = 1.0, axis: int = -1):
     """The integral of samples along an axis, by trapezoids between samples dx, or the differences of x, apart.
 
     >>> import graphc as gc

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 from graphc.api.manipulation import concat, ravel
-from graphc.api.record import as_tensor
-from graphc.api.sorting import isin, unique_values
+from graphc.api.record import as_tensor, cast
+from graphc.api.sorting import isin, sort, unique
+from graphc.ir import dtype as dt
 
 
 def union1d(x1, x2, /):
@@ -13,7 +14,7 @@ def union1d(x1, x2, /):
     >>> gc.union1d(gc.asarray([3, 1]), gc.asarray([1, 2])).tolist()
     [1, 2, 3]
     """
-    return unique_values(concat([ravel(as_tensor(x, None, "union1d")) for x in (x1, x2)]))
+    return unique(concat([ravel(as_tensor(x, None, "union1d")) for x in (x1, x2)]))
 
 
 def intersect1d(x1, x2, /):
@@ -23,8 +24,9 @@ def intersect1d(x1, x2, /):
     >>> gc.intersect1d(gc.asarray([3, 1, 1]), gc.asarray([1, 2])).tolist()
     [1]
     """
-    found = unique_values(as_tensor(x1, None, "intersect1d"))
-    return found[isin(found, x2)]
+    x1, x2 = as_tensor(x1, None, "intersect1d"), as_tensor(x2, None, "intersect1d")
+    found = unique(x1)
+    return cast(found[isin(found, x2)], dt.promote(x1.dtype, x2.dtype))
 
 
 def setdiff1d(x1, x2, /):
@@ -34,7 +36,7 @@ def setdiff1d(x1, x2, /):
     >>> gc.setdiff1d(gc.asarray([3, 1, 1]), gc.asarray([1, 2])).tolist()
     [3]
     """
-    found = unique_values(as_tensor(x1, None, "setdiff1d"))
+    found = unique(as_tensor(x1, None, "setdiff1d"))
     return found[~isin(found, x2)]
 
 
@@ -45,4 +47,4 @@ def setxor1d(x1, x2, /):
     >>> gc.setxor1d(gc.asarray([3, 1]), gc.asarray([1, 2])).tolist()
     [2, 3]
     """
-    return union1d(setdiff1d(x1, x2), setdiff1d(x2, x1))
+    return sort(concat([setdiff1d(x1, x2), setdiff1d(x2, x1)]))

@@ -69,7 +69,7 @@ def log1p(x):
         return np.log1p(x)
     out = x.copy()
     out.real += 1       # 1 + x would lose the sign of a zero
-    out = np.log(out)
+    out = np.log(out, out)
     close = np.log1p(x.real * (x.real + 2) + x.imag * x.imag) / 2
     out.real = np.where(np.abs(out.real) < 0.5, close, out.real)
     return out
