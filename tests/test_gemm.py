@@ -243,15 +243,20 @@ def test_how_large_a_cache_is(tmp_path, monkeypatch, size, found):
     assert target.l2_bytes.__wrapped__() == found
 
 
-@pytest.mark.parametrize("channels, out, size, window, padding, dtype", [
-    (3, 9, (10, 5), (2, 3), 1, "float32"), (2, 8, (5, 37), (3, 4), 0, "float32"), (5, 9, (5, 13), (2, 3), 2, "float64"),
-    (1, 11, (7, 21), (3, 3), 1, "float32")])
-def test_gradients_of_convolution_weights(channels, out, size, window, padding, dtype):
-    """Windows lie in memory along an image's row, which is copied in runs, and filled where it is padded."""
-    x, w = array(2, channels, *size, dtype=dtype), array(out, channels, *window, dtype=dtype)
-    y, pull = gc.vjp(lambda w: gc.conv2d(x, w, padding=padding), w)
+@pytest.mark.parametrize("x, w, options, dtype", [
+    ((2, 3, 5, 4), (70, 3, 2, 3), {"padding": 1}, "float32"), ((2, 2, 5, 37), (8, 2, 3, 4), {}, "float32"),
+    ((2, 5, 5, 13), (9, 5, 2, 3), {"padding": 2}, "float64"), ((2, 1, 7, 21), (11, 1, 3, 3), {"padding": 1}, "float32"),
+    ((10, 1, 15, 13), (9, 1, 3, 3), {"padding": 1, "stride": 2}, "float32"),    # many images in a chunk
+    ((2, 1, 532), (9, 1, 8), {"dilation": 2}, "float32"),                       # rows longer than a chunk
+    ((3, 6, 5, 9), (18, 3, 3, 1), {"groups": 2, "padding": (1, 0)}, "float16"),
+    ((2, 1, 5, 6, 7), (9, 1, 2, 3, 3), {}, "float32"), ((2, 3, 10, 5), (7, 3, 2, 3), {"padding": 1}, "float32")])
+def test_gradients_of_convolution_weights(x, w, options, dtype):
+    """Windows are rows of the product, which are read where they lie in a slab, unless they meet few columns: then
+    windows are columns, and copied in runs."""
+    conv, x, w = {1: gc.conv1d, 2: gc.conv2d, 3: gc.conv3d}[len(x) - 2], array(*x, dtype=dtype), array(*w, dtype=dtype)
+    y, pull = gc.vjp(lambda w: conv(x, w, **options), w)
     gradient = pull(array(*y.shape, dtype=dtype))[0]
-    assert "gc_run(turned" in gc.plan(gradient).kernels[0].source
+    assert ("gc_slabbed(m_to" if w.shape[0] > 7 else "gc_run(turned") in gc.plan(gradient).kernels[0].source
     check(gradient)
 
 

@@ -10,7 +10,7 @@ from math import prod
 
 from graphc.codegen.copied_c import Copied, copied_from
 from graphc.codegen.lanes_c import Lanes
-from graphc.codegen.windows_c import innermost, slab, windows
+from graphc.codegen.windows_c import innermost, slab, slab_of_rows, windows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
@@ -96,23 +96,26 @@ def gemm(model, s: Template) -> dict:
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, max((model.kernel.panel or near // 2) // (CHUNK * size) // panel, 1) * panel)
-    _need(model, register, "vectors", "fma", "keep", "tile")
-    nests = {operand.name: _panels(model, s, operand, columns) for operand in s.operands}
+    _need(model, register, "vectors", "fma", "keep", "prefetch")
+    nests = {operand.name: _panels(model, s, operand, rows, columns) for operand in s.operands}
     for name, nest in nests.items():
         if nest["turn"]:
             _need(model, register, "square", f"turn{name}")
         elif nest["direct"]:
             _need(model, register, f"copy{name}")
+    shared = nests["a"]["windows"]
+    _need(model, register, "slabbed" if shared else "tile")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
     plain = _plain(model, s)
     # If all of a is packed, some columns can go through all of k before the next.
-    whole = m.length <= rows and rows * k.size * size <= packed
+    whole = m.length <= rows and rows * k.size * size <= packed and not shared
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
     sums = rounded_up(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
-    nests["a"]["offset"] = scratch(max(rows * (CHUNK + 1), -(-k.size // CHUNK) * kept))
+    if not shared:
+        nests["a"]["offset"] = scratch(max(rows * (CHUNK + 1), -(-k.size // CHUNK) * kept))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
             "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
@@ -137,16 +140,17 @@ def part(model, span: Span) -> dict:
             "last": f"MIN({span.block.name} * {length} + {length}, {extent})"}
 
 
-def _panels(model, s: Template, operand: Operand, columns: int) -> dict:
-    """Fill panels of a along m, or of b along n, `columns` of which are packed at a time. Where memory is contiguous
-    along k, it is turned, squares of it if it is computed. `direct`: where it lies if it is not."""
+def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> dict:
+    """Fill panels of a along m, or of b along n, `rows` or `columns` of which are packed at a time. Where memory is
+    contiguous along k, it is turned, squares of it if it is computed. `direct`: where it lies if it is not."""
     outer, start, stop, width = ("m", "m_from", "m_to", "GC_ROWS") if operand.name == "a" else (
         "n", "n_left", "n_right", "GC_PANEL")
     walked = s.walked(operand)
     turn = innermost(operand.body).axis in walked["k"].axes
-    shared = windows(s, operand) if operand.name == "b" else None
+    shared = windows(s, operand)
     if shared:
-        found = slab(model, s, operand, shared, columns,
+        form, some = (slab_of_rows, rows) if operand.name == "a" else (slab, columns)
+        found = form(model, s, operand, shared, some,
                      lambda elements: model.spell.arg(model.take_scratch(elements * s.dtype.itemsize)))
         return {"turn": False, "direct": None, "windows": found, "laid": None}
     laid = _in_panels(model, s, operand) if operand.name == "b" else None

@@ -1,99 +1,45 @@
-"""Windows as the second factor of a product: in a convolution, an element of an image is in as many windows as the
-kernel has elements.
+"""Windows as a factor of a product: in a convolution, an element of an image is in as many windows as the kernel has
+elements.
 
-An operand whose index has positions of n and of k only as the sum n * stride + k * dilation (`Pair`) is evaluated once
-for each sum, into a slab of memory, for the columns that are packed at a time. Panels are filled from the slab:
-there neighbours along n are neighbours, and where k begins is a table. So a producer that is fused into the operand, or
-the padding of an image, costs as much as the image has elements, and not windows.
+An operand whose index has positions and those of a kernel only as sums (`ir/windows.py`) is evaluated once for each
+sum, into a slab of memory. So a producer that is fused into the operand, or the padding of an image, costs as much as
+the image has elements, and not windows. In the second factor positions are n: the slab is of the columns that are
+packed at a time, and panels are filled from it; there neighbours along n are neighbours, and where k begins is a table.
+In the first they are k: the slab is of a chunk of k, and nothing is packed; where m begins is one table, and how far k
+is from there another.
 """
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from graphc.codegen.copied_c import copied_from
-from graphc.ir import index as ix
-from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, data_exprs, index_value, indices_of, load
+from graphc.ir.index import Axis
+from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, index_value, indices_of, load
 from graphc.ir.node import Node, rebuild
 from graphc.ir.trees import CHUNKS
+from graphc.ir.windows import Pair, Windows
+from graphc.ir.windows import windows as overlapping
 
 CHUNK = CHUNKS["chain"]
 LONG = 64       # rows of at least so many columns are laid out one by one
 SEEN_ROWS = 48  # of a, at most, for which panels are read from the slab, across lines of the cache, and not filled
 
 
-class Pair(Struct, frozen=True):
-    """A window along one axis: indices have n * stride + k * dilation. `size`: positions of k."""
-
-    n: Axis
-    size: int = 1
-    stride: int = 1
-    dilation: int = 0
-    k: Axis | None = None
-
-    @property
-    def reach(self) -> int:
-        """How much a window sees."""
-        return (self.size - 1) * self.dilation + 1
-
-    @property
-    def sum(self) -> Axis:
-        return Axis(self.n.name, (self.n.extent - 1) * self.stride + self.reach)
-
-    def summed(self, index: Index) -> Index:
-        """The index in terms of the sum."""
-        step = index.coefficient(self.n)
-        rest = Index(tuple(term for term in index.terms if term[0] not in (self.n, self.k)), index.const)
-        return ix.add(rest, ix.mul(ix.of(self.sum), step // self.stride)) if step else rest
-
-
-class Windows(Struct, frozen=True):
-    """How an operand has windows along the last axis of n and the one before it; one of the two may be without."""
-
-    row: Pair
-    column: Pair
-    heads: tuple[Axis, ...]     # the other axes of n
-    rest: tuple[Axis, ...]      # and of k, which are before those of windows
-
-
 def windows(s: Template, operand: Operand) -> Windows | None:
-    """None where there are none that overlap."""
+    """Those of the second factor along its columns, of the first along k. None where there are none that overlap."""
     walked = s.walked(operand)
-    columns, sums = walked["n"].axes, list(walked["k"].axes)
-    indices = indices_of((s.value for s in statements(operand.body)), gathered=False)
-    if innermost(operand.body).axis not in (columns[-1], sums[-1]):
+    k, other = walked["k"].axes, walked[next(name for name in operand.spans if name != "k")].axes
+    positions, kernel = (other, k) if operand.name == "b" else (k, other)
+    if innermost(operand.body).axis not in (k[-1], other[-1]):
         return None
-    if any(data_exprs(index) for index in indices):
+    if operand.name == "a" and any(windows(s, x) for x in s.operands if x.name == "b"):
         return None
-    found = []
-    for axis in (columns[-1], columns[-2] if len(columns) > 1 else Axis("row", 1)):
-        pair = _pair(axis, sums[-1], indices) if sums else None
-        found.append(pair or Pair(axis))
-        if pair:
-            sums.pop()
-    column, row = found
-    if column.k is None and (row.k is None or innermost(operand.body).axis in sums):
+    found = overlapping(positions, kernel, indices_of((s.value for s in statements(operand.body)), gathered=False))
+    if found and found.column.k is None and innermost(operand.body).axis in found.rest:
         return None
-    return Windows(row, column, columns[:-2], tuple(sums))
-
-
-def _pair(n: Axis, k: Axis, indices: list[Index]) -> Pair | None:
-    ratios = set()
-    for index in indices:
-        if any({n, k} & ix.axes_of(Index(((atom, 1),))) for atom, _ in index.terms if type(atom) is not Axis):
-            return None
-        step, other = index.coefficient(n), index.coefficient(k)
-        if step or other:
-            common = gcd(step, other) * (-1 if step < 0 else 1)
-            ratios.add((step // common, other // common))
-    if len(ratios) != 1:
-        return None
-    (stride, dilation), = ratios
-    overlap = 0 < stride <= dilation * (k.extent - 1) <= 2 * k.extent
-    return Pair(n, k.extent, stride, dilation, k) if overlap and k.extent <= n.extent else None
+    return found
 
 
 def statements(body: tuple) -> list:
@@ -129,21 +75,44 @@ def slab(model, s: Template, operand: Operand, w: Windows, columns: int, take) -
     part = -(-across // column.stride)      # neighbours along n of one remainder by the stride
     height, width, group = (rows - 1) * row.stride + row.reach, part * column.stride, row.size * column.size
     some = min(prod(a.extent for a in w.rest), (CHUNK - 2) // group + 2)
-    loop = innermost(operand.body)
-    outer = [x for x in statements(operand.body) if type(x) is Let and x not in loop.body]
-    line = Loop(column.sum, "vector", tuple(_summed_in(x, w) for x in loop.body))
     dealt = column.stride > 1
     seen = s.span("m").length <= SEEN_ROWS
     for name in ("spread", "joined", "laid", *(["viewed"] if seen else [])):
         spell.helpers[f"gc_tiles_{name}_{spell.language.register(s.dtype)}"] = None
     return {"slab": take(some * height * width), "places": take(2 * CHUNK * 8 // s.dtype.itemsize),
-            "views": take(columns // 2), "seen": seen, "group": spell.arg(group), "width": spell.arg(width),
+            "views": take(columns // 2), "rows": None, "seen": seen, "part": spell.arg(part) if dealt else None,
+            "whole": take(width) if dealt else None, "width": spell.arg(width),
+            **_lines(model, s, operand, w, long, "whole" if dealt else "line")}
+
+
+def slab_of_rows(model, s: Template, operand: Operand, w: Windows, rows: int, take) -> dict:
+    """The same of a slab in which tiles find `rows` rows of windows along a chunk of k."""
+    spell, row, column = model.spell, w.row, w.column
+    along, group = column.n.extent, row.size * column.size
+    heads = prod(a.extent for a in w.heads)
+    long = along >= CHUNK
+    pieces = min((CHUNK - 2) // along + 2, heads * row.n.extent)        # of rows of images that a chunk may have,
+    units = pieces if long else min((CHUNK - 2) // (along * row.n.extent) + 2, heads)       # and of images
+    height = (pieces - units) * row.stride + units * row.reach
+    width = (min(along, CHUNK) - 1) * column.stride + column.reach
+    some = min(prod(a.extent for a in w.rest), (rows - 2) // group + 2)
+    return {"slab": take(some * height * width), "places": take(CHUNK * 8 // s.dtype.itemsize),
+            "rows": take(rows * 8 // s.dtype.itemsize), "height": spell.arg(height), "width": spell.arg(width),
+            **_lines(model, s, operand, w, long, "line")}
+
+
+def _lines(model, s: Template, operand: Operand, w: Windows, long: bool, target: str) -> dict:
+    """How the lines of a slab are laid out. `long`: each row of an image has lines of its own."""
+    spell, row, column = model.spell, w.row, w.column
+    loop = innermost(operand.body)
+    outer = [x for x in statements(operand.body) if type(x) is Let and x not in loop.body]
+    line = Loop(column.sum, "vector", tuple(_summed_in(x, w) for x in loop.body))
+    return {"group": spell.arg(row.size * column.size),
             "unit": spell.arg(column.n.extent * (1 if long else row.n.extent)),
-            "part": spell.arg(part) if dealt else None,
-            "whole": take(width) if dealt else None, "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
+            "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
             "row": _pair_model(spell, row), "column": _pair_model(spell, column),
             "outer": [model.statement(_summed_in(x, w), {}) for x in outer],
-            "line": _line(model, line, s.dtype, "whole" if dealt else "line")}
+            "line": _line(model, line, s.dtype, target)}
 
 
 def _pair_model(spell, pair: Pair) -> dict:

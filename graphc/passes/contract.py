@@ -22,18 +22,22 @@ from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, unit_type
 from graphc.ir.trees import CHUNKS
+from graphc.ir.windows import windows
 from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
 from graphc.passes.tunable import Choices, chosen
 
 MAX_REFINEMENTS = 8
+OTHER_SPACE = {"m": "n", "n": "m", "am": "bn", "bn": "am", "ak": "bk", "bk": "ak"}  # when the factors change places
 FEW = 8                     # columns of fewer than this are better taken as rows
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
-LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for
+LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
+LEAST_BESIDE = 16           # columns where the rows are windows
 LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
-NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache
+NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
+SHARED_A = 3                                # of one that windows share
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
@@ -52,10 +56,14 @@ def has_template(node: Node, target: Target) -> bool:
 def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices,
                       kind: type[Contraction]) -> tuple[Kernel, tuple[Node, ...]]:
     factors: dict[str, tuple[int, ...]] = {}
+    by_windows = False
     for _ in range(MAX_REFINEMENTS):
-        lowering = kind(group, schedule, factors, choices)
+        lowering = kind(group, schedule, factors, choices, by_windows)
         lowering.build()
         wanted = lowering.refinements()
+        if not wanted and kind is Contraction and lowering.columns_are_windows():
+            by_windows, wanted = True, {OTHER_SPACE.get(x, x): extents for x, extents in factors.items()}
+            factors = {}
         if not wanted:
             break
         factors |= wanted
@@ -67,8 +75,10 @@ class Contraction:
 
     reader_type = Reader
 
-    def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]], choices: Choices):
+    def __init__(self, group: Group, schedule: Schedule, factors: dict[str, tuple[int, ...]], choices: Choices,
+                 by_windows: bool):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
+        self.by_windows = by_windows    # rows are windows: the factors have changed places once more
         self.node = group.anchors[0]
         self.result = f"{self.node.op.name}0"
         names = {self.node: self.result} | {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
@@ -103,6 +113,7 @@ class Contraction:
         sizes = {role: prod(n for n, r in zip(self.node.shape, roles, strict=True) if r == role) for role in "mn"}
         few = sizes["n"] < FEW and sizes["n"] < sizes["m"]
         self.turned = few or sizes["m"] >= FEW and not self.schedule.target.group and self._lies_across(roles)
+        self.turned ^= self.by_windows
         return [{"m": "n", "n": "m"}.get(r, r) for r in roles] if self.turned else roles
 
     def _lies_across(self, roles: list[str]) -> bool:
@@ -192,6 +203,16 @@ class Contraction:
 
     # ------------------------------------------------------------------------------------------------ assembly
 
+    def columns_are_windows(self) -> bool:
+        """Whether columns are windows along k, as in the gradient of a convolution's weights. As rows they need no
+        packing: they are read from what they share (codegen/windows_c.py)."""
+        if self.by_windows or self.schedule.target.group or prod(a.extent for a in self.spaces["m"]) < FEW:
+            return False
+        k, n, value = self.spaces["bk"], self.spaces["bn"], self.values["b"]
+        indices = indices_of([value], gathered=False)
+        return bool(_contiguous(value, k[-1]) + _contiguous(value, n[-1]) and windows(k, n, indices)
+                    and not windows(n, k, indices))
+
     def _template(self, renumber: dict[int, int]) -> Template:
         m, n, k = (prod(a.extent for a in self.spaces[s]) for s in ("m", "n", "ak"))
         stacks = prod(a.extent for a in self.spaces["b"])
@@ -208,7 +229,7 @@ class Contraction:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize)
-        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS):
+        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS) and not self.by_windows:
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
@@ -216,13 +237,14 @@ class Contraction:
             pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
             if near and in_panels(self.values["b"], self.spaces["bn"], self.spaces["bk"]):
                 pack_b = 0
-            name, rows, columns = "gemm", *_block(m, n, stacks, pack_a, pack_b, *most)
+            pack_a, least = (SHARED_A, LEAST_BESIDE) if self.by_windows else (pack_a, LEAST_COLUMNS)
+            name, rows, columns = "gemm", *_block(m, n, stacks, pack_a, pack_b, least, *most)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
-            (a, b), self._epilogue("m", "n", renumber))
+            (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber))
 
     def _is_swept(self, k: int, n: int) -> bool:
         """Whether the second factor is read once where it lies, and large enough, for more rows than few."""
@@ -275,13 +297,13 @@ def _contiguous(value: Node, axis: Axis) -> int:
                for expr in below([value]))
 
 
-def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, most_rows: int,
+def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, most_rows: int,
            most_columns: int) -> tuple[int, int]:
     """How many rows and columns an iteration takes: those with which the threads are done first."""
     threads = settings.num_threads
     down, across = -(-m // most_rows), -(-n // most_columns)
     most = max(4 * threads, down * across)
-    grids = ((i, j) for j in range(across, max(across, min(most // down, n // LEAST_COLUMNS)) + 1)
+    grids = ((i, j) for j in range(across, max(across, min(most // down, n // least)) + 1)
              for i in range(down, max(down, min(most // j, m // LEAST_ROWS)) + 1))
 
     def time(block: tuple[int, int]) -> int:
@@ -291,7 +313,7 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, most_rows: int
 
     def cut(i: int, j: int) -> tuple[int, int]:
         rows = -(-m // i)
-        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), 64)
+        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), least)
     return min((cut(i, j) for i, j in grids), key=time)
 
 

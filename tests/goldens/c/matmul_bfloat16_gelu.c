@@ -39,119 +39,12 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-#ifdef GC_APART
-__attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
-    int64_t there_stride);
-#else
-static inline __attribute__((always_inline)) void gc_tile(const int rows, const int vectors,
-    const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride, int64_t down,
-    int more, const char *next, int64_t asks)
-{
-    gc_vector c[GC_ROWS][GC_ABREAST];
-#pragma GCC unroll 6
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
-            c[r][v] = (gc_vector){0};
-            if (v * GC_VECTOR % 64 == 0) __builtin_prefetch(sums + r * stride + v * GC_LANES);
-        }
-    int64_t k = 0;
-    for (int64_t turns = asks ? count / GC_TURNS : 0; turns > 0; turns--) {
-        for (int64_t i = 0; i < asks; i++, next += 64) __builtin_prefetch(next, 0, 2);
-#pragma GCC unroll GC_TURNS
-        for (int i = 0; i < GC_TURNS; i++, k++) {
-            gc_vector y[GC_ABREAST];
-    #pragma GCC unroll 4
-            for (int v = 0; v < vectors; v++) {
-                y[v] = b[GC_ABREAST * k + v];
-                GC_KEEP(y[v]);
-            }
-    #pragma GCC unroll 6
-            for (int r = 0; r < rows; r++) {
-                const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
-    #pragma GCC unroll 4
-                for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
-            }
-        }
-    }
-#pragma GCC unroll GC_TURNS
-    for (; k < count; k++) {
-        gc_vector y[GC_ABREAST];
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
-            y[v] = b[GC_ABREAST * k + v];
-            GC_KEEP(y[v]);
-        }
-#pragma GCC unroll 6
-        for (int r = 0; r < rows; r++) {
-            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
-#pragma GCC unroll 4
-            for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
-        }
-    }
-#pragma GCC unroll 6
-    for (int r = 0; r < rows; r++) {
-        if (r >= down) return;
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++) {
-            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
-            *to = more ? *to + c[r][v] : c[r][v];
-        }
-    }
-}
-
 /* asks for the lines that will be stored when a tile is done */
 static inline void gc_prefetch_rows(const float *there, int64_t stride, int64_t rows)
 {
     for (; rows > 0; rows--, there += stride)
         for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *there) __builtin_prefetch(there + l, 1);
 }
-
-/* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
-   sums will be stored, if that is known */
-static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
-    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
-    int64_t there_stride)
-{
-    /* few rows are soon done with a panel: each turn of a tile asks for some lines of the next one */
-    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
-    const int64_t all_turns = rows > 8 * GC_ROWS || !apart ? 0 : (rows + 1) / GC_ROWS * turns;
-    const int64_t asks = all_turns ? (lines + all_turns - 1) / all_turns : 0;
-    float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
-    for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
-        const gc_loose *panel = (const gc_loose *)b;
-        const char *next = (const char *)(b + apart);
-        const int64_t across = MIN(columns - n, GC_PANEL);
-        const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
-        const int whole = across == vectors * GC_LANES;
-        for (int64_t m = 0; m < rows; m += GC_ROWS) {
-            const float *from = a + m * 513;
-            float *to = sums + m * stride + n, *tile = whole ? to : edge;
-            const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
-            if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
-            if (vectors == GC_ABREAST && down > 4) {
-                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next, asks);
-                next += asks * turns * 64;
-            }
-            else if (vectors == GC_ABREAST)
-                gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next, 0);
-            else if (vectors == 3)
-                gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole, next, 0);
-            else if (vectors == 2)
-                gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next, 0);
-            else if (1)
-                gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next, 0);
-            if (!whole)
-                for (int64_t r = 0; r < down; r++, to += stride)
-                    for (int64_t l = 0; l < across; l++) {
-                        const float sum = edge[r * GC_PANEL + l];
-                        to[l] = more ? to[l] + sum : sum;
-                    }
-        }
-    }
-}
-#endif
 static inline float gc_load_bfloat16(uint16_t h)
 {
     const uint32_t w = (uint32_t)h << 16; float x; __builtin_memcpy(&x, &w, 4); return x;
@@ -284,6 +177,7 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
         const float *row[GC_ROWS];
         float *to = out + i * 513;
         for (int r = 0; r < GC_ROWS; r++) row[r] = in + MIN(i + r, some - 1) * in_stride;
+        const int64_t wide = GC_ABREAST > 2 ? MIN(GC_ROWS, some - i) : GC_ROWS;   /* what is read */
         for (int64_t j = 0; j < whole; j += GC_LANES)
 #if GC_VECTOR == 64
         {   /* squares of eight, side by side */
@@ -297,7 +191,7 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
             for (int r = 0; r < 8; r++) *(gc_part *)(to + (j + 8 + r) * GC_ROWS) = GC_UPPER(x[r]);
         }
 #else
-            for (int64_t part = 0; part < GC_ROWS; part += GC_LANES) {
+            for (int64_t part = 0; part < wide; part += GC_LANES) {
                 const int64_t first = MIN(part, last);
                 gc_vector x[GC_LANES];
 #pragma GCC unroll 16
@@ -313,6 +207,117 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
                 to[j * GC_ROWS + r] = row[r][j];
                 __asm__("" ::: "memory");   /* so few turns are no vector loop */
             }
+    }
+}
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride);
+#else
+static inline __attribute__((always_inline)) void gc_tile(const int rows, const int vectors,
+    const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride,
+    int64_t down, int more, const char *next, int64_t asks)
+{
+    gc_vector c[GC_ROWS][GC_ABREAST];
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            c[r][v] = (gc_vector){0};
+            if (v * GC_VECTOR % 64 == 0) __builtin_prefetch(sums + r * stride + v * GC_LANES);
+        }
+    int64_t k = 0;
+    for (int64_t turns = asks ? count / GC_TURNS : 0; turns > 0; turns--) {
+        for (int64_t i = 0; i < asks; i++, next += 64) __builtin_prefetch(next, 0, 2);
+#pragma GCC unroll GC_TURNS
+        for (int i = 0; i < GC_TURNS; i++, k++) {
+            gc_vector y[GC_ABREAST];
+    #pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                y[v] = b[GC_ABREAST * k + v];
+                GC_KEEP(y[v]);
+            }
+    #pragma GCC unroll 6
+            for (int r = 0; r < rows; r++) {
+                const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+    #pragma GCC unroll 4
+                for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
+            }
+        }
+    }
+#pragma GCC unroll GC_TURNS
+    for (; k < count; k++) {
+        gc_vector y[GC_ABREAST];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            y[v] = b[GC_ABREAST * k + v];
+            GC_KEEP(y[v]);
+        }
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
+            const gc_vector x = a[k * GC_ROWS + r] - (gc_vector){0};
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) c[r][v] = gc_fma_vector(x, y[v], c[r][v]);
+        }
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+        if (r >= down) return;
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+    }
+}
+
+/* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
+   sums will be stored, if that is known */
+static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
+    const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
+    int64_t there_stride)
+{
+    /* few rows are soon done with a panel: each turn of a tile asks for some lines of the next one */
+    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
+    const int64_t all_turns = rows > 8 * GC_ROWS || !apart ? 0 : (rows + 1) / GC_ROWS * turns;
+    const int64_t asks = all_turns ? (lines + all_turns - 1) / all_turns : 0;
+    float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
+    for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
+        const gc_loose *panel = (const gc_loose *)b;
+        const char *next = (const char *)(b + apart);
+        const int64_t across = MIN(columns - n, GC_PANEL);
+        const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
+        const int whole = across == vectors * GC_LANES;
+        for (int64_t m = 0; m < rows; m += GC_ROWS) {
+            const float *from = a + m * 513;
+            float *to = sums + m * stride + n, *tile = whole ? to : edge;
+            const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
+            if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
+            if (vectors == GC_ABREAST && down > 4) {
+                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next,
+                    asks);
+                next += asks * turns * 64;
+            }
+            else if (vectors == GC_ABREAST)
+                gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next,
+                    0);
+            else if (vectors == 3)
+                gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole, next,
+                    0);
+            else if (vectors == 2)
+                gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next,
+                    0);
+            else if (1)
+                gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next,
+                    0);
+            if (!whole)
+                for (int64_t r = 0; r < down; r++, to += stride)
+                    for (int64_t l = 0; l < across; l++) {
+                        const float sum = edge[r * GC_PANEL + l];
+                        to[l] = more ? to[l] + sum : sum;
+                    }
+        }
     }
 }
 #endif
@@ -358,7 +363,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_786da7ec(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_9632fb1c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
