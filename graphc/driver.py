@@ -358,7 +358,7 @@ def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
 
 def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
     """From the disk cache, or through the passes; through the passes in any case where somebody wants to see them."""
-    name = program_cache.name_of(key)
+    name = program_cache.name_of(key, backend.dialect)
     program = program_cache.load(name)
     if program is not None:
         _counters.program_hits += 1

@@ -41,10 +41,10 @@ def _code_state() -> str:
     return repr(sorted(facts))
 
 
-def name_of(key: tuple) -> str:
+def name_of(key: tuple, dialect: str | None) -> str:
     """The entry's name. The text of a key holds names, numbers and bytes only: it is the same in every process."""
     backend, disabled, matmul, graph = key
-    machine = settings.num_threads, l2_bytes(), panel_bytes()
+    machine = dialect, settings.num_threads, l2_bytes(), panel_bytes()
     text = repr((backend, sorted(disabled), matmul, graph, machine, _code_state()))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

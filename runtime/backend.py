@@ -54,7 +54,8 @@ class Backend(Protocol):
     """A device and a way to run programs on it.
 
     name     as in GRAPHC_BACKEND
-    dialect  the folder in codegen_templates that its kernels are written in; None if it interprets the graph
+    dialect  the folder in codegen_templates that its kernels are written in, with the work items of a group behind a
+             hyphen where the device has fewer than most; None if it interprets the graph
     rank     where it stands in `auto`, the least first: 10 CUDA, 20 HIP, 30 GPU through OpenCL, 50 CPU, 90 reference;
              None if it has to be named
     kind     "cpu" or "gpu"

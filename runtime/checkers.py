@@ -91,6 +91,7 @@ class Finding(Struct, frozen=True):
 
 def check(kernel: KernelSource, dialect: str) -> list[Finding]:
     """What the compilers of this machine say of a kernel. Raises NoCompilerError if there is none for the dialect."""
+    dialect = dialect.partition("-")[0]  # whatever the size of a group
     if dialect not in _CHECKS:
         raise NoCompilerError(f"graphc knows no compiler that checks {dialect}",
                               fix=f"it knows some for {', '.join(_CHECKS)}")  # fmt: skip

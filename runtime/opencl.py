@@ -27,14 +27,13 @@ from graphc.runtime.counters import counters
 from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work, require_process
 
 INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
-GROUP = 256  # work items of a group, as the dialect has them
+GROUPS = 256, 128, 64  # work items of a group: the first is the dialect's own, the others those of small devices
 
 
 class OpenClBackend:
     """Kernels on the best OpenCL device, GPUs before others."""
 
     name = "opencl"
-    dialect = "opencl"
     kind = "gpu"
 
     def __init__(self) -> None:
@@ -66,13 +65,23 @@ class OpenClBackend:
         if importlib.util.find_spec("pyopencl") is None:
             return f"pyopencl is not installed; {INSTALL}"
         try:
-            return None if self._device is not None else f"pyopencl finds no OpenCL device; {INSTALL}"
+            device = self._device
         except ImportError as error:
             return f"pyopencl cannot be imported: {error}"
+        if device is None:
+            return f"pyopencl finds no OpenCL device; {INSTALL}"
+        return None if _group_of(device) else (
+            f"{device.name.strip()} has groups of at most {device.max_work_group_size} work items, and kernels need "
+            f"{GROUPS[-1]}; {INSTALL}")
+
+    @cached_property
+    def dialect(self) -> str:
+        """Kernels for groups of the size that the device has."""
+        return dialect_of(GROUPS[0] if self.is_available() is not None else _group_of(self._device))
 
     @cached_property
     def _device(self) -> Any:
-        """The device of the fastest kind whose groups are large enough; None if there is none."""
+        """The device of the fastest kind, one whose groups are large enough if there is one; None if there is none."""
         import pyopencl as cl
 
         try:
@@ -84,8 +93,9 @@ class OpenClBackend:
                 return cl.create_some_context(interactive=False).devices[0]
             except (RuntimeError, cl.Error):
                 return None
-        fitting = [d for d in found if d.max_work_group_size >= GROUP and d.available and d.compiler_available]
-        return max(fitting, key=lambda d: ("simulator" not in d.name.lower(), self._is_gpu(d)), default=None)
+        working = [d for d in found if d.available and d.compiler_available]
+        return max(working, key=lambda d: (_group_of(d) > 0, "simulator" not in d.name.lower(), self._is_gpu(d)),
+                   default=None)  # fmt: skip
 
     @staticmethod
     def _is_gpu(device: Any) -> bool:
@@ -95,8 +105,8 @@ class OpenClBackend:
 
     @cached_property
     def _queue(self) -> _Queue:
-        if self._device is None:
-            raise BackendError("there is no OpenCL device", op="GRAPHC_BACKEND", fix=INSTALL)
+        if (reason := self.is_available()) is not None:
+            raise BackendError(reason, op="GRAPHC_BACKEND")
         self._pid = os.getpid()
         return _Queue(self._device)
 
@@ -116,6 +126,7 @@ class OpenClBackend:
             "compute units": str(d.max_compute_units),
             "memory": f"{d.global_mem_size:,} bytes, {d.local_mem_size:,} shared by a group",
             "float64": "yes" if "cl_khr_fp64" in d.extensions else "no",
+            "groups": f"{self._queue.group} work items",
             "sub-groups": str(self._queue.features.wave) if self._queue.features.wave > 1 else "no",
             "half precision": "yes" if self._queue.features.half else "no",
             "options": " ".join(self._queue.options),
@@ -170,18 +181,18 @@ class _Kernel(NamedTuple):
 
 
 class _Queue:
-    """One device's context and queue; see runtime.device.Queue."""
+    """One device's context and queue; see runtime.device.Queue. group: work items of a group."""
 
     def __init__(self, device: Any):
         import pyopencl as cl
 
-        self.cl, self.device = cl, device
+        self.cl, self.device, self.group = cl, device, _group_of(device)
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context, device)
         self.options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        self.features = opencl_features.find(cl, self.queue, device)
+        self.features = opencl_features.find(cl, self.queue, device, self.group)
         self._before, self._is_tried = "", True  # text that precedes kernels; whether it is known that it compiles
         if "Portable Computing Language" in device.platform.name:
             self._before, self._is_tried = pocl.DECLARATIONS, False
@@ -196,7 +207,13 @@ class _Queue:
             source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
             raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {_first_error(error)}",
                                fix=f"the source lies in {source}") from None  # fmt: skip
-        return _Kernel(self.cl.Kernel(program, kernel.entry), kernel.members)
+        entry = self.cl.Kernel(program, kernel.entry)
+        most = entry.get_work_group_info(self.cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device)
+        if most < self.group:
+            source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
+            raise CompileError(f"the OpenCL device runs the kernel {kernel.entry} in groups of at most {most} work "
+                               f"items, not of {self.group}", fix=f"the source lies in {source}")  # fmt: skip
+        return _Kernel(entry, kernel.members)
 
     def _built(self, text: str) -> Any:
         """A program. A PoCL for which our declarations are not right reads its own, from the first kernel on."""
@@ -252,7 +269,7 @@ class _Queue:
             if shared:
                 entry.set_arg(len(buffers) + 2, self.cl.LocalMemory(shared))
             groups = sum(member.groups for member in members)
-            self.cl.enqueue_nd_range_kernel(self.queue, entry, (groups * GROUP,), (GROUP,))
+            self.cl.enqueue_nd_range_kernel(self.queue, entry, (groups * self.group,), (self.group,))
 
     def finish(self) -> None:
         """Wait for all that was enqueued."""
@@ -270,6 +287,16 @@ def _words_of(members: Sequence[Work], room: int) -> np.ndarray:
     firsts[:] = np.iinfo(np.int64).max
     firsts[: len(members)] = list(accumulate((member.groups for member in members), initial=0))[:-1]
     return words
+
+
+def dialect_of(group: int) -> str:
+    """The dialect of kernels whose groups have so many work items."""
+    return "opencl" if group == GROUPS[0] else f"opencl-{group}"
+
+
+def _group_of(device: Any) -> int:
+    """Work items of a group on this device; 0 where its groups are too small."""
+    return next((group for group in GROUPS if group <= device.max_work_group_size), 0)
 
 
 def _first_error(error: Exception) -> str:

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-GROUP = 256
 OWN_SIZE = """
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void probe(__global int *got)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void probe(__global int *got)
 {
     got[get_local_id(0)] = (int)get_max_sub_group_size();
 }
@@ -26,17 +25,17 @@ LANES = """
 #ifdef cl_intel_required_subgroup_size
 __attribute__((intel_reqd_sub_group_size(GC_WAVE)))
 #endif
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void probe(__global float *got)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void probe(__global float *got)
 {
     const int item = (int)get_local_id(0);
     for (int k = 0, step = 1; step < GC_WAVE; k++, step <<= 1)
-        got[k * 256 + item] = sub_group_shuffle_xor((float)item, (uint)step);
+        got[k * GROUP + item] = sub_group_shuffle_xor((float)item, (uint)step);
 }
 """
 ROUNDING = """
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void probe(__global const float *x, __global const ushort *a, __global const ushort *b, __global float *read,
            __global ushort *rounded)
 {
@@ -65,36 +64,37 @@ class Features(NamedTuple):
         return [f"-DGC_WAVE={self.wave}"] * (self.wave > 1 and "GC_SHUFFLE_DOWN(" in body) + ["-DGC_HALF"] * self.half
 
 
-def find(cl: Any, queue: Any, device: Any) -> Features:
-    """What the device of a queue has, of what it says."""
+def find(cl: Any, queue: Any, device: Any, group: int) -> Features:
+    """What the device of a queue has, of what it says. group: work items of a group."""
     names = device.extensions.split()
-    wave = _size(cl, queue, device, names) if "cl_khr_subgroup_shuffle" in names else 1
-    wave = wave if wave > 1 and _numbers_lanes(cl, queue, wave) else 1
-    half = "cl_khr_fp16" in names and bool(device.type & cl.device_type.GPU) and _rounds(cl, queue)
+    probe = _Probe(cl, queue, group)
+    wave = _size(probe, device, names) if "cl_khr_subgroup_shuffle" in names else 1
+    wave = wave if wave > 1 and _numbers_lanes(probe, wave) else 1
+    half = "cl_khr_fp16" in names and bool(device.type & cl.device_type.GPU) and _rounds(probe)
     return Features(wave, half)
 
 
-def _size(cl: Any, queue: Any, device: Any, names: list[str]) -> int:
+def _size(probe: _Probe, device: Any, names: list[str]) -> int:
     """That of the sub-groups of all kernels; where they may ask for one, what a compiler chooses that is not asked.
     (Twice as many as a CPU's vectors have lanes are four times as slow as none.) 1: there is none."""
     fixed = (("cl_nv_device_attribute_query", "warp_size_nv"), ("cl_amd_device_attribute_query", "wavefront_width_amd"))
     found = [getattr(device, attribute) for name, attribute in fixed if name in names]
     if "cl_intel_required_subgroup_size" in names:
-        got = np.zeros(GROUP, np.int32)
-        found = [int(got[0])] if _run(cl, queue, OWN_SIZE, [], GROUP, got) else []
+        got = np.zeros(probe.group, np.int32)
+        found = [int(got[0])] if probe.run(OWN_SIZE, [], probe.group, got) else []
     return next((size for size in found if size in (8, 16, 32, 64)), 1)
 
 
-def _numbers_lanes(cl: Any, queue: Any, wave: int) -> bool:
+def _numbers_lanes(probe: _Probe, wave: int) -> bool:
     """Whether the k-th sub-group of this size has the k-th so many items, in their order."""
     steps = wave.bit_length() - 1
-    got = np.zeros((steps, GROUP), np.float32)
-    item = np.arange(GROUP)
-    return _run(cl, queue, LANES, [f"-DGC_WAVE={wave}"], GROUP, got) and all(
+    got = np.zeros((steps, probe.group), np.float32)
+    item = np.arange(probe.group)
+    return probe.run(LANES, [f"-DGC_WAVE={wave}"], probe.group, got) and all(
         np.array_equal(got[k], item ^ 1 << k) for k in range(steps))
 
 
-def _rounds(cl: Any, queue: Any) -> bool:
+def _rounds(probe: _Probe) -> bool:
     """Whether all float16 are read as they are, and what lies at, between and near them is rounded to nearest even."""
     a = np.arange(1 << 16, dtype=np.uint16)
     b = a * np.uint16(40503)
@@ -105,7 +105,7 @@ def _rounds(cl: Any, queue: Any) -> bool:
         wanted = [y.astype(np.float16) for y in (x, np.stack([p + q] * 3), np.stack([p * q] * 3))]
     a, b = np.stack([a] * 3), np.stack([b] * 3)
     read, rounded = np.zeros(x.shape, np.float32), np.zeros((3, *x.shape), np.float16)
-    return (_run(cl, queue, ROUNDING, [], x.size, x, a, b, read, rounded) and _same(read, np.stack([p] * 3))
+    return (probe.run(ROUNDING, [], x.size, x, a, b, read, rounded) and _same(read, np.stack([p] * 3))
             and all(map(_same, rounded, wanted)))  # fmt: skip
 
 
@@ -115,17 +115,26 @@ def _same(x: np.ndarray, y: np.ndarray) -> bool:
     return bool(np.all((x.view(bits) == y.view(bits)) | (np.isnan(x) & np.isnan(y))))
 
 
-def _run(cl: Any, queue: Any, text: str, options: list[str], items: int, *arrays: np.ndarray) -> bool:
-    """Run a probe on arrays, some of which it fills. False where the compiler refuses it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = cl.Program(queue.context, text).build(["-cl-std=CL1.2", "-w", *options], cache_dir=False)
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-            buffers = [cl.Buffer(queue.context, flags, hostbuf=array) for array in arrays]
-            cl.Kernel(program, "probe")(queue, (items,), (GROUP,), *buffers)
-            for array, buffer in zip(arrays, buffers, strict=True):
-                cl.enqueue_copy(queue, array, buffer)
-    except cl.Error:
-        return False
-    return True
+class _Probe(NamedTuple):
+    """A queue, and work items of a group."""
+
+    cl: Any
+    queue: Any
+    group: int
+
+    def run(self, text: str, options: list[str], items: int, *arrays: np.ndarray) -> bool:
+        """Run a probe on arrays, some of which it fills. False where the compiler refuses it."""
+        cl, queue = self.cl, self.queue
+        own = ["-cl-std=CL1.2", "-w", f"-DGROUP={self.group}"]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                program = cl.Program(queue.context, text).build([*own, *options], cache_dir=False)
+                flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+                buffers = [cl.Buffer(queue.context, flags, hostbuf=array) for array in arrays]
+                cl.Kernel(program, "probe")(queue, (items,), (self.group,), *buffers)
+                for array, buffer in zip(arrays, buffers, strict=True):
+                    cl.enqueue_copy(queue, array, buffer)
+        except cl.Error:
+            return False
+        return True

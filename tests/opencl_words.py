@@ -14,7 +14,8 @@ from graphc.ir.program import KernelSource
 from graphc.runtime.device import DeviceBuffer, Work
 from graphc.runtime.emulated import HipEmulated
 from graphc.runtime.emulator import EmulatedKernel, Memory
-from graphc.runtime.emulator.queue import GROUP, HostQueue, SpoiledPool
+from graphc.runtime.emulator.queue import HostQueue, SpoiledPool
+from graphc.runtime.opencl import GROUPS, dialect_of
 
 WORDS = """\
 #define __kernel extern "C"
@@ -44,13 +45,16 @@ OTHERWISE = {  # lines of the preamble that C++ has no words for
 
 
 class OpenClEmulated(HipEmulated):
-    """OpenCL's kernels on the CPU, with sub-groups of `wavefront`."""
+    """OpenCL's kernels on the CPU, with sub-groups of `wavefront`, or those of a device with smaller groups."""
 
-    name, dialect = "opencl-emulated", "opencl"
+    name = "opencl-emulated"
+
+    def __init__(self, group: int = GROUPS[0]):
+        self.group, self.dialect = group, dialect_of(group)
 
     @cached_property
     def _pool(self) -> SpoiledPool:
-        return SpoiledPool(_Queue())
+        return SpoiledPool(_Queue(self.group))
 
     def compile(self, kernels: Sequence[KernelSource]) -> list[EmulatedKernel]:
         return super().compile([replace(kernel, text=_in_cpp(kernel.text)) for kernel in kernels])
@@ -66,6 +70,9 @@ def _in_cpp(text: str) -> str:
 class _Queue(HostQueue):
     """Launches pass buffers, words and the place for faults one by one."""
 
+    def __init__(self, group: int):
+        self.group = group
+
     def launch(self, kernel: EmulatedKernel, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
         [(groups, buffers, words)] = members
         words[: len(buffers)] = 0  # the addresses are those of the buffers' own bytes
@@ -76,4 +83,4 @@ class _Queue(HostQueue):
             *addresses, at = map(ctypes.c_void_p, places)
             return [*addresses, own, at]
 
-        kernel.launch((groups, 1, 1), (GROUP, 1, 1), memory, arguments, shared)
+        kernel.launch((groups, 1, 1), (self.group, 1, 1), memory, arguments, shared)

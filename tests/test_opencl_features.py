@@ -15,10 +15,11 @@ from opencl_words import OpenClEmulated
 from test_gpu_text import kernels_of
 
 import graphc as gc
-from graphc import driver
+from graphc import driver, nn
 from graphc.config import settings
 from graphc.errors import BackendError
 from graphc.runtime.emulated import HipEmulated
+from graphc.runtime.opencl import OpenClBackend
 from graphc.runtime.opencl_features import Features, find
 from graphc.tolerances import equal_bits
 
@@ -45,9 +46,9 @@ def test_what_a_device_says_is_tried(queue):
     names = "cl_khr_subgroup_shuffle cl_khr_fp16 cl_intel_required_subgroup_size"
     kind = queue.cl.device_type.GPU
     boastful, modest = (SimpleNamespace(extensions=x, type=kind) for x in (names, ""))
-    assert find(queue.cl, queue.queue, modest) == Features()
+    assert find(queue.cl, queue.queue, modest, queue.group) == Features()
     if not set(names.split()) & set(queue.device.extensions.split()):
-        assert find(queue.cl, queue.queue, boastful) == Features()
+        assert find(queue.cl, queue.queue, boastful, queue.group) == Features()
 
 
 PROGRAMS = {
@@ -97,6 +98,55 @@ def test_products_on_pocl_are_instructions_of_vectors(queue, tmp_path):
     (code,) = tmp_path.rglob("contract_dot*.so")
     text = subprocess.run(["objdump", "-d", code], capture_output=True, text=True, check=True).stdout
     assert re.search(r"vfmadd\w+ps\b", text) and "fma" not in "".join(re.findall(r"call.*", text))
+
+
+def test_a_device_whose_groups_are_small(monkeypatch):
+    pytest.importorskip("pyopencl")
+    for most, dialect in ((1024, "opencl"), (256, "opencl"), (200, "opencl-128"), (64, "opencl-64")):
+        device = OpenClBackend()
+        monkeypatch.setitem(vars(device), "_device", SimpleNamespace(name="a device", max_work_group_size=most))
+        assert device.is_available() is None and device.dialect == dialect
+    monkeypatch.setitem(vars(device), "_device", SimpleNamespace(name="a device", max_work_group_size=32))
+    assert "a device has groups of at most 32 work items, and kernels need 64" in device.is_available()
+    with pytest.raises(BackendError, match="at most 32"):
+        device.allocate(4)
+
+
+SMALL = """
+import numpy as np
+import graphc as gc
+from graphc import driver
+from graphc.config import settings
+x = gc.asarray(np.linspace(-1, 1, 40 * 70).reshape(40, 70))
+with settings.override(verify=True):
+    gc.realize(gc.softmax(x @ x.T, axis=1))
+print(driver.current_backend().dialect)
+"""
+
+
+def test_pocl_with_small_groups(queue, tmp_path):
+    if "Portable Computing Language" not in queue.device.platform.name:
+        pytest.skip("about PoCL")
+    environment = os.environ | {"GRAPHC_BACKEND": "opencl", "GRAPHC_CACHE_DIR": os.fspath(tmp_path),
+                                "POCL_MAX_WORK_GROUP_SIZE": "64", "PYOPENCL_CTX": "Portable"}  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", SMALL], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "opencl-64\n"
+
+
+@pytest.mark.parametrize("group", [128, 64])
+def test_small_groups_in_three_orders_of_their_items(monkeypatch, group):
+    device = OpenClEmulated(group)
+    if reason := device.is_available():
+        pytest.skip(reason)
+    monkeypatch.setitem(driver._backends, device.name, device)
+    monkeypatch.setattr(driver, "_current", device.name)
+    draw = np.random.default_rng(3).standard_normal
+    x, y = (gc.asarray(draw((n, 33)).astype(np.float32)) for n in (70, 45))
+    with settings.override(verify=True):
+        for found in (gc.var(x, axis=1), x @ y.T, x[:3] @ y.T, nn.functional.scaled_dot_product_attention(x, y, y)):
+            gc.realize(found)
+    assert f"reqd_work_group_size({group}," in kernels_of([x + 1], device.dialect)[0].text
+    driver.forget_programs()
 
 
 UNREAD = """

@@ -36,7 +36,7 @@ def attention(model, s: Template) -> dict:
     return {"kind": "attention", "type": register, "result": s.result, "chunk": KEYS, "queries": m.length,
             "block": m.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group, "parts": parts,
             "piece": piece, "columns": rounded_up(4 * parts, piece),
-            "rows": m.length // SIDE, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
+            "rows": m.length * SIDE // model.group, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
             "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],
             "diagonal": None if facts["diagonal"] is None else spell.expr(facts["diagonal"]),

@@ -12,7 +12,7 @@ from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["chain"]
 DEPTH = 8           # of k that lie in shared memory at a time
-SIDE = 16           # items of a group in rows and in columns
+SIDE = 16           # items of a group beside one another; the others stand in rows below them
 PAD = 4             # elements behind each row in shared memory, so that neighbouring rows lie in different banks,
 STRIP_PAD = 8       # and behind rows of results there
 
@@ -20,11 +20,12 @@ STRIP_PAD = 8       # and behind rows of results there
 def gemm(model, s: Template) -> dict:
     m, n, k = (s.span(name) for name in "mnk")
     register = model.spell.language.register(s.dtype)
-    rows, columns = m.length // SIDE, n.length // SIDE
+    down = model.group // SIDE
+    rows, columns = m.length // down, n.length // SIDE
     length = " * ".join(model.spell.extent(a) for a in k.axes)
     model.crowded = rows * columns > 32
     strip = n.length + STRIP_PAD
-    model.shared_sizes["tile_a"] = (register, max(2 * DEPTH * (m.length + PAD), SIDE * strip))
+    model.shared_sizes["tile_a"] = (register, max(2 * DEPTH * (m.length + PAD), down * strip))
     model.shared_sizes["tile_b"] = (register, 2 * DEPTH * (n.length + PAD))
     read = {}
     for o, x in zip(s.operands, (m, n), strict=True):
@@ -32,10 +33,9 @@ def gemm(model, s: Template) -> dict:
         read[o.name] = {"held": form.type, "widen": form.widen,
                         **fetched(model, s, o, x.name, run, f"next_{o.name}[e]", form.spelled)}
     return {"kind": "gemm", "type": register, "result": s.result, "chunk": CHUNK, "depth": DEPTH, "side": SIDE,
-            "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
+            "down": down, "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
             "several": k.size > CHUNK, "strip": strip, "m": block_of(model, m), "n": block_of(model, n),
-            "fma": model.spell.helper(f"gc_fma_{register}"),
-            "a": read["a"], "b": read["b"],
+            "fma": model.spell.helper(f"gc_fma_{register}"), "a": read["a"], "b": read["b"],
             "epilogue": epilogue(model, s)}
 
 

@@ -50,8 +50,8 @@ def most_members(target: Target, buffers: int, words: int) -> int:
 
 
 @functools.cache
-def _preamble(environment, name: str) -> str:
-    return environment.get_template(f"{name}/preamble.j2").render().strip()
+def _preamble(environment, name: str, group: int) -> str:
+    return environment.get_template(f"{name}/preamble.j2").render(group=group).strip()
 
 
 def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, int]:
@@ -85,8 +85,9 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
 def _filled(environment, name: str, model: str) -> str:
     """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "gpu/loops.j2")
-    text = environment.get_template("gpu/kernel.j2").render(k=json.loads(model), loops=loops, table=dialect(name).table,
-                                                            preamble=_preamble(environment, name))
+    k = json.loads(model)
+    text = environment.get_template("gpu/kernel.j2").render(k=k, loops=loops, table=dialect(name).table,
+                                                            preamble=_preamble(environment, name, k["group"]))
     before, kernel, inside = text.partition("GC_KERNEL void ")
     return before + kernel + "".join(f"{line}\n" for line in inside.splitlines() if line.strip())
 

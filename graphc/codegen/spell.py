@@ -60,15 +60,19 @@ class Dialect(Struct, frozen=True):
 
 @functools.cache
 def dialect(name: str) -> Dialect:
-    own = _table(name)
-    family = own.get("family", name)
-    tables = [own] if family == name else [_table(family), own]
+    """That of a folder. Behind a hyphen: how many work items a group has, of a device that has fewer than most."""
+    folder, _, group = name.partition("-")
+    own = _table(folder)
+    family = own.get("family", folder)
+    tables = [own] if family == folder else [_table(family), own]
 
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
-    target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in both("target").items()})
+    limits = both("target") | ({"group": int(group)} if group else {})
+    target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in limits.items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
-    return Dialect(name, *texts, family, target, own["suffix"], own.get("table", False), own.get("shared_words", False))
+    return Dialect(folder, *texts, family, target, own["suffix"], own.get("table", False),
+                   own.get("shared_words", False))
 
 
 @functools.cache

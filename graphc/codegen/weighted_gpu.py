@@ -40,7 +40,7 @@ def weighted(model, s: Template) -> dict:
     d = facts["diagonal"]
     return {"kind": "weighted", "type": register, "result": s.result, "chunk": BLOCK, "length": r.length,
             "block": r.block.name, "depth": DEPTH, "pad": PAD, "side": SIDE, "group": model.group,
-            "rows": r.length // SIDE, "columns": columns, "parts": parts, "products": products,
+            "rows": r.length * SIDE // model.group, "columns": columns, "parts": parts, "products": products,
             "extent": {x.name: spell.extent(x.axes[0]) for x in (r, swept)}, "fma": spell.helper(f"gc_fma_{register}"),
             "by_row": [{"name": name, "body": place(name, {"r": "r_at", "one": "0"}, "value")}
                        for name in facts["rows"]],

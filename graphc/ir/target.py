@@ -17,6 +17,7 @@ L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 LINE = 64                   # bytes of a cache line
 FEW_ROWS = 16               # of the first factor of a product: up to so many it is not worth packing the second,
 SWEPT_ROWS = 32             # nor on a CPU up to so many where the second is large and read as it lies
+WHOLE_GROUP = 256           # work items of a group, but on devices whose groups are smaller: 128 or 64
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 
 
@@ -80,6 +81,11 @@ def vector_bytes() -> int:
 def panel_bytes() -> int:
     """Of a row of a panel, of which a product's second factor is made up (codegen_templates/c/tiles.c.j2)."""
     return vector_bytes() * (4 if vector_bytes() == 64 else 2)
+
+
+def rows_of_group(rows: int, group: int) -> int:
+    """Of a block that has so many where its group is whole: a smaller group takes fewer, an item as many as ever."""
+    return rows * group // WHOLE_GROUP
 
 
 def rounded_up(n: int, to: int) -> int:

@@ -13,6 +13,7 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import Operand, Span, Store, Template
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ADD, FMA, MUL, SCORES, WHERE
+from graphc.ir.target import rows_of_group
 from graphc.passes.contract import Contraction, nest
 from graphc.passes.diagonal import diagonal_of, is_const
 from graphc.passes.evaluate import QUERIES
@@ -105,7 +106,9 @@ class Attention(Contraction):
         d, slope = self.diagonal or (None, 1)
         if d is not None:
             operands.append(self._matrix("plain", self.plain, "n", "m", "m", renumber, {SCORE}))
-        queries = QUERIES if not self.schedule.target.group else GROUP_QUERIES[self.node.dtype.accumulator.itemsize]
+        group, queries = self.schedule.target.group, QUERIES
+        if group:
+            queries = rows_of_group(GROUP_QUERIES[self.node.dtype.accumulator.itemsize], group)
         blocks = Axis("mb", -(-self.node.shape[-2] // queries))
         more = self.node.attrs[0]
         names = "ncer" if more else "nce"

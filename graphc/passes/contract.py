@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, unit_type
+from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import windows
 from graphc.passes import track
@@ -228,7 +228,8 @@ class Contraction:
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
-            name, rows, columns = "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize)
+            itemsize = self.node.dtype.accumulator.itemsize
+            name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
         elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS) and not self.by_windows:
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
@@ -317,13 +318,15 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, mo
     return min((cut(i, j) for i, j in grids), key=time)
 
 
-def _block_of_group(m: int, n: int, stacks: int, itemsize: int) -> tuple[int, int]:
+def _block_of_group(m: int, n: int, stacks: int, itemsize: int, group: int) -> tuple[int, int]:
     """The rows and columns of a group's block: more rows, then columns, where that still leaves work for all groups,
-    and where the sums fit an item's registers."""
-    down = stacks * -(-m // LARGE_BLOCK)
+    and where the sums fit an item's registers. A smaller group has fewer rows, of as many for each item."""
+    small, large = (rows_of_group(block, group) for block in (SMALL_BLOCK, LARGE_BLOCK))
+    down = stacks * -(-m // large)
     if itemsize > 4 or down * -(-n // SMALL_BLOCK) < MANY_BLOCKS:
-        return SMALL_BLOCK, SMALL_BLOCK
-    return LARGE_BLOCK, LARGE_BLOCK if down * -(-n // LARGE_BLOCK) >= MANY_BLOCKS else SMALL_BLOCK
+        return small, SMALL_BLOCK
+    is_wide = group >= LARGE_BLOCK and down * -(-n // LARGE_BLOCK) >= MANY_BLOCKS
+    return large, LARGE_BLOCK if is_wide else SMALL_BLOCK
 
 
 def _block_of_unit(m: int, n: int, k: int, stacks: int) -> tuple[int, int]:

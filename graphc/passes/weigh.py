@@ -17,6 +17,7 @@ from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, VALUE, Operand, Span, Store, Template, index_of, operands
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ADD, CAST, DIV, EXP, FMA, INVERT, MUL, NEG, SUB, WHERE
+from graphc.ir.target import rows_of_group
 from graphc.ir.trees import CHUNKS
 from graphc.passes.attend import SCORE, Attention
 from graphc.passes.contract import nest
@@ -193,13 +194,14 @@ class Weighted(Attention):
     def _rows_of_a_chunk(self) -> int:
         """As many as fit the memory of a group of work items, of each product and weight those of 64 columns, and their
         sums the registers."""
-        shared, itemsize = self.schedule.target.shared, self.node.dtype.accumulator.itemsize
-        if not shared:
+        target, itemsize = self.schedule.target, self.node.dtype.accumulator.itemsize
+        if not target.group:
             return QUERIES
         bytes_of_a_row = max(len(self.parts), len(self.weights)) * GROUP_COLUMNS * itemsize
         words = sum(-(-v.shape[-1] // CHUNKS["attention"]) for v in self.node.srcs[1::2]) * itemsize    # for 16 rows
-        return next((rows for rows in GROUP_ROWS if rows * bytes_of_a_row <= shared * 3 // 4
+        rows = next((rows for rows in GROUP_ROWS if rows * bytes_of_a_row <= target.shared * 3 // 4
                      and rows // 16 * words <= GROUP_SUMS), GROUP_ROWS[-1])
+        return rows_of_group(rows, target.group)
 
     def _nest_of_chunks(self, template: Template) -> tuple[tuple[Axis, ...], int]:
         return (*(a for a in self.spaces["b"] if a.extent != 1), template.span("r").block), 1
