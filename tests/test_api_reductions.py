@@ -86,6 +86,21 @@ def test_rows_in_stretches(shape):
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
 
 
+@pytest.mark.parametrize("dtype", [gc.float32, gc.float64, gc.float16])
+@pytest.mark.parametrize("shape", [(3, 16, 49), (2, 8, 31 * 20), (2, 6, 1024), (5, 4, 5)])
+def test_rows_of_several_channels(shape, dtype):
+    """Groups of channels with a bias for each: the sums and what becomes of them have the bits of stored rows."""
+    x, bias = (gc.asarray(sample(s), dtype=dtype) for s in (shape, (shape[1], 1)))
+
+    def normalised(rows):
+        away = rows - gc.mean(rows, axis=2, keepdims=True)
+        scale = gc.sqrt(gc.var(rows, axis=2, keepdims=True) + 1)
+        return away / scale, gc.max(gc.abs(away), axis=2), gc.sum(rows * away)
+    rows = gc.reshape(x + bias, (shape[0], 2, -1))
+    for found, expected in zip(normalised(rows), normalised(gc.asarray(rows.numpy())), strict=True):
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
 def test_sums_of_what_does_not_lie_in_rows():
     """Padded, repeated, concatenated and broadcast images have the bits that they have when they are in memory."""
     x, row = (gc.asarray(sample(shape).astype(np.float32)) for shape in ((60, 8, 31, 20), (60, 8, 31)))

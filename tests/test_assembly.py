@@ -134,6 +134,16 @@ def test_results_that_no_cache_holds_are_stored_past_them(assembly):
 
 
 @needs_avx2
+def test_rows_of_several_channels_are_vectors(assembly):
+    """With a bias for each channel: one division a chunk, and one for the row that is written; none for an element."""
+    rows = gc.reshape(array(16, 64, 784) + array(64, 1), (16, 8, -1))
+    (kernel,) = gc.plan(rows - gc.mean(rows, axis=2, keepdims=True)).kernels
+    assert kernel.source.count(") / a") == kernel.source.count(") % a") == 2
+    text = assembly(rows - gc.mean(rows, axis=2, keepdims=True))
+    assert count(text, "vaddps", WIDE) >= 2 and count(text, "vsubps", WIDE) >= 1
+
+
+@needs_avx2
 def test_a_row_maximum_is_two_maxima(assembly):
     """Two that differ in zeros and NaN, and are combined; no comparison for each of these cases."""
     text = assembly(gc.max(array(512, 4096), axis=1))

@@ -1,8 +1,8 @@
 """Reductions over what is padded, wrapped or concatenated: elements are evaluated between edges, without conditions.
 
 Across rows, the loop over columns is cut where an answer changes, as that of a map is (passes/ranges.py). Along a row,
-elements are dealt to lanes, and an edge may cut a vector of them: there a chunk is evaluated into an array first, piece
-by piece, and then reduced.
+elements are dealt to lanes, and an edge, or the end of a stretch (stretches_c.py), may cut a vector of them: there a
+chunk is evaluated into an array first, piece by piece, and then reduced.
 
     sum += j < 1 ? x[0] : x[j - 1]   ->   for j < 1: v[j] = x[0];   for 1 <= j < n: v[j] = x[j - 1];   sum += v[j]
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphc.codegen.stretches_c import Stretches, stretches
+from graphc.codegen.stretches_c import stretches
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.conditions import (
@@ -183,28 +183,25 @@ def between(model, parts: Pieces, start: str, stop: str) -> list[tuple[str, str,
 
 def evaluated(model, s: Loop, lets: dict[str, Node], chunk: int) -> tuple[Loop, dict] | None:
     """A reduction along rows as one of arrays, and the model of what fills them with the elements of a chunk."""
-    rows: Stretches | None = stretches(s.body, s.axis)
-    axis, body = (rows.inner, rows.body) if rows else (s.axis, s.body)
-    here = ix.add(ix.of(axis), ix.of(Axis("here", chunk)))
     there = ix.add(ix.of(s.axis), ix.mul(ix.of(Axis("first", s.axis.extent)), -1))
     names: dict[Node, str] = {}
     stores: list = []
     reduced = []
-    for x in body:
+    for x in s.body:
         if type(x) is not Accumulate:
             stores.append(x)
             continue
         kept = x.value.srcs[0] if x.value.op is ABS else x.value    # a maximum of magnitudes is to be seen as such
         if kept not in names:
             names[kept] = f"{x.name}_value"
-            stores.append(Store(0, here, kept, local=names[kept]))
+            stores.append(Store(0, there, kept, local=names[kept]))
         element = make(LOCAL, kept.dtype, (), (), (names[kept], there))
         reduced.append(replace(x, value=element if kept is x.value else rebuild(x.value, [element])))
-    parts = pieces(tuple(stores), axis, lets)
-    if parts is None:
+    rows = stretches(tuple(stores), s.axis)
+    parts = pieces(rows.body if rows else tuple(stores), rows.inner if rows else s.axis, lets)
+    if rows is None and parts is None:
         return None
-    start, stop = ("from", "to") if rows else ("first", "first + count")
+    start, stop = "first", "first + count"
+    body = [model.stretched(rows, start, stop, parts)] if rows else loops(model, parts, s.axis, start, stop)
     arrays = [{"name": name, "type": model.spell.language.register(value.dtype)} for value, name in names.items()]
-    return replace(s, body=tuple(reduced)), {
-        "axis": s.axis.name, "arrays": arrays, "chunk": chunk, "stretches": rows.model(model.spell) if rows else None,
-        "body": loops(model, parts, axis, start, stop)}
+    return replace(s, body=tuple(reduced)), {"arrays": arrays, "chunk": chunk, "body": body}

@@ -15,7 +15,7 @@ from graphc.codegen import Rendered
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
-from graphc.codegen.edges_c import misleads, near
+from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs
 from graphc.codegen.helpers_c import apart, helper_texts
@@ -23,6 +23,7 @@ from graphc.codegen.macros import macros
 from graphc.codegen.reductions_c import dealt, reduction, scan
 from graphc.codegen.spell import dialect, register_bytes
 from graphc.codegen.spell_c import CSpeller
+from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.codegen.strips_c import called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import index as ix
@@ -179,7 +180,10 @@ class _Model:
             if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
-        return self.counted(s, "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s), enclosing)
+        start, stop = "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s)
+        if all(type(x) in (Let, Store) for x in s.body) and (rows := stretches(s.body, s.axis)):
+            return self.stretched(rows, start, stop)
+        return self.counted(s, start, stop, enclosing)
 
     def asking(self, s) -> list[dict]:
         """A loop with conditions that hold for all of it or for nothing."""
@@ -216,6 +220,12 @@ class _Model:
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
         return {"kind": kind, "axis": s.axis.name, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
+
+    def stretched(self, rows: Stretches, start: str, stop: str, parts: Pieces | None = None) -> dict:
+        """A loop in stretches, and `parts` of each of them."""
+        body = loops(self, parts, rows.inner, "from", "to") if parts else \
+            [self.counted(Loop(rows.inner, "vector", rows.body), "from", "to", {})]
+        return rows.model(self.spell, start, stop, body)
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         length = (s.axis.extent if s.limit is None else s.limit.const) - (0 if s.start is None else s.start.const)

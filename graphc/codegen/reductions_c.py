@@ -10,7 +10,6 @@ from functools import partial
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import register_bytes
-from graphc.codegen.stretches_c import stretches
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below
@@ -139,11 +138,9 @@ def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
 
 
 def _sweep(model, s: Loop, body: tuple, steps: dict) -> dict:
-    """What is done with each element of a row, and the stretches by which it lies in memory."""
-    parts = stretches(body, s.axis)
-    wide = widened(model, body, s.axis, "base", "l") if parts is None else []
-    out = {"body": model.statements(parts.body if parts else body, steps), "wide": wide,
-           "stretches": parts.model(model.spell) if parts else None}
+    """What is done with each element of a row."""
+    wide = widened(model, body, s.axis, "base", "l")
+    out = {"body": model.statements(body, steps), "wide": wide}
     model.spell.wide.clear()
     return out
 

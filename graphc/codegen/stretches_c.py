@@ -1,4 +1,5 @@
-"""Rows that lie in memory in several stretches, as an image's channel does over a batch: one division a stretch.
+"""Rows of several stretches, as an image's channel is over a batch, or a group of channels with a bias for each: loops
+over stretches and over the elements of each, without divisions.
 
     x[j / n * s + j % n]   for j in a row   ->   x[q * s + t]   for t in a stretch, q = j / n
 """
@@ -18,17 +19,19 @@ from graphc.ir.ops import LE, LT
 
 
 class Stretches(Struct, frozen=True):
-    """A loop over j as one over stretches `outer`, and `inner` in them: position = j + something fixed, which is
-    outer * length + inner. `fixed`: quotients and remainders that are the same all along a stretch, by name."""
+    """A loop over j, `axis`, as one over stretches `outer`, and `inner` in them: position = j + something fixed, which
+    is outer * length + inner. `fixed`: quotients and remainders that are the same all along a stretch, by name."""
 
+    axis: Axis
     outer: Axis
     inner: Axis
     position: Index
     fixed: dict[Index, Axis]
     body: tuple
 
-    def model(self, spell) -> dict:
-        return {"outer": self.outer.name, "inner": self.inner.name, "length": spell.arg(self.inner.extent),
+    def model(self, spell, start: str, stop: str, body: list[dict]) -> dict:
+        return {"kind": "stretched", "axis": self.axis.name, "start": start, "stop": stop, "body": body,
+                "outer": self.outer.name, "length": spell.arg(self.inner.extent),
                 "position": spell.index(self.position),
                 "fixed": [{"name": axis.name, "value": spell.index(index)} for index, axis in self.fixed.items()]}
 
@@ -55,7 +58,7 @@ def stretches(body: tuple, axis: Axis) -> Stretches | None:
     if any(atom.denominator > FEW for atom in left):
         return None
     named = _Naming(outer, inner)
-    return Stretches(outer, inner, position, named.names, tuple(named.statement(s) for s in changed))
+    return Stretches(axis, outer, inner, position, named.names, tuple(named.statement(s) for s in changed))
 
 
 def _indices(body: tuple) -> list[Index]:
