@@ -262,13 +262,28 @@ def test_gradients_of_convolution_weights(x, w, options, dtype):
 
 @pytest.mark.parametrize("x, w, options, dtype", [
     ((2, 2, 4, 40), (20, 2, 3, 3), {"padding": 1}, "float32"), ((1, 2, 9, 41), (17, 2, 3, 3), {"stride": 2}, "float32"),
-    ((2, 2, 5, 34), (30, 2, 2, 3), {"dilation": (1, 2)}, "float64"), ((1, 36, 50), (17, 36, 15), {}, "float32")])
+    ((2, 2, 5, 34), (30, 2, 2, 3), {"dilation": (1, 2)}, "float64"), ((1, 36, 50), (17, 36, 15), {}, "float32"),
+    ((3, 2, 19, 31), (2, 2, 3, 3), {"padding": 1}, "float32"), ((2, 1, 700), (6, 1, 9), {}, "float32"),
+    ((3, 4, 9, 7), (1, 4, 5, 5), {"padding": 4}, "float32"), ((1, 2, 600), (1, 2, 3), {"padding": 1}, "float64")])
 def test_few_rows_meet_windows_where_they_lie(x, w, options, dtype):
     """A panel is read from the slab if each of its vectors is of one row of an image, and else filled."""
     conv = gc.conv2d if len(x) == 4 else gc.conv1d
     y = conv(array(*x, dtype=dtype), array(*w, dtype=dtype), **options)
     assert "gc_viewed(m_to" in gc.plan(y).kernels[0].source
     check(y)
+
+
+def test_windows_of_few_rows_are_evaluated_once():
+    """But not for one row along long lines, nor where windows do not overlap; the bits are those of more rows."""
+    x, w = array(2, 3, 12, 300), array(20, 3, 3, 3)
+    whole = gc.conv2d(x, w, padding=1).numpy()
+    for rows in (1, 2, 6, 16):
+        y = gc.conv2d(x, w[:rows], padding=1)
+        assert [t.name for t in templates(y)] == ["gemm"]
+        assert equal_bits(y.numpy(), whole[:, :rows])
+    alone, apart = gc.conv2d(x, w[:1]), gc.conv2d(x, w[:9], stride=3)
+    assert [t.name for t in (*templates(alone), *templates(apart))] == ["gemv", "gemv"]
+    assert equal_bits(alone.numpy(), gc.conv2d(x, w).numpy()[:, :1])
 
 
 @pytest.mark.parametrize("x, options, dtype", [

@@ -6,9 +6,9 @@ rows are contiguous, else a block of them is packed.
 """
 from __future__ import annotations
 
-from graphc.codegen.gemm_c import Nest, innermost, part
+from graphc.codegen.gemm_c import Nest, part
 from graphc.ir.index import Index, axes_of
-from graphc.ir.kernel import LOAD, Loop, Operand, Store, Template, below, data_exprs
+from graphc.ir.kernel import LOAD, Loop, Operand, Store, Template, below, data_exprs, innermost
 from graphc.ir.trees import CHUNKS
 
 KEYS = CHUNKS["attention"]

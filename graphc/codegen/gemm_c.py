@@ -10,11 +10,13 @@ from math import prod
 
 from graphc.codegen.copied_c import Copied, copied_from
 from graphc.codegen.lanes_c import Lanes
-from graphc.codegen.windows_c import innermost, slab, slab_of_rows, windows
+from graphc.codegen.windows_c import shared_windows, slab, slab_of_rows
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels
+from graphc.ir.kernel import (
+    LOAD, VALUE, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels, innermost,
+)
 from graphc.ir.node import Node
 from graphc.ir.target import LINE, l2_bytes, rounded_up, vector_bytes
 from graphc.ir.trees import CHUNKS
@@ -147,7 +149,7 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
         "n", "n_left", "n_right", "GC_PANEL")
     walked = s.walked(operand)
     turn = innermost(operand.body).axis in walked["k"].axes
-    shared = windows(s, operand)
+    shared = shared_windows(s, operand)
     if shared:
         form, some = (slab_of_rows, rows) if operand.name == "a" else (slab, columns)
         found = form(model, s, operand, shared, some,

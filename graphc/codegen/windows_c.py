@@ -16,45 +16,25 @@ from msgspec.structs import replace
 
 from graphc.codegen.copied_c import copied_from
 from graphc.ir.index import Axis
-from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, index_value, indices_of, load
+from graphc.ir.kernel import INDEX, LOAD, Let, Loop, Operand, Template, index_value, innermost, load, statements
 from graphc.ir.node import Node, rebuild
 from graphc.ir.trees import CHUNKS
-from graphc.ir.windows import Pair, Windows
-from graphc.ir.windows import windows as overlapping
+from graphc.ir.windows import Pair, Windows, windows_of
 
 CHUNK = CHUNKS["chain"]
-LONG = 64       # rows of at least so many columns are laid out one by one
+LONG = 256      # rows of at least so many columns are laid out one by one
 SEEN_ROWS = 48  # of a, at most, for which panels are read from the slab, across lines of the cache, and not filled
 
 
-def windows(s: Template, operand: Operand) -> Windows | None:
-    """Those of the second factor along its columns, of the first along k. None where there are none that overlap."""
+def shared_windows(s: Template, operand: Operand) -> Windows | None:
+    """Those of the second factor along its columns; of the first along k, if the second has none."""
     walked = s.walked(operand)
     k, other = walked["k"].axes, walked[next(name for name in operand.spans if name != "k")].axes
-    positions, kernel = (other, k) if operand.name == "b" else (k, other)
-    if innermost(operand.body).axis not in (k[-1], other[-1]):
+    if operand.name == "b":
+        return windows_of(operand.body, other, k)
+    if any(shared_windows(s, x) for x in s.operands if x.name == "b"):
         return None
-    if operand.name == "a" and any(windows(s, x) for x in s.operands if x.name == "b"):
-        return None
-    found = overlapping(positions, kernel, indices_of((s.value for s in statements(operand.body)), gathered=False))
-    if found and found.column.k is None and innermost(operand.body).axis in found.rest:
-        return None
-    return found
-
-
-def statements(body: tuple) -> list:
-    """What stands in a nest, without its loops."""
-    found: list = []
-    for x in body:
-        found += statements(x.body) if type(x) is Loop else [x]
-    return found
-
-
-def innermost(body: tuple) -> Loop:
-    loop = next(x for x in body if type(x) is Loop)
-    while any(type(x) is Loop for x in loop.body):
-        loop = next(x for x in loop.body if type(x) is Loop)
-    return loop
+    return windows_of(operand.body, k, other)
 
 
 def _summed(expr: Node, w: Windows) -> Node:

@@ -255,6 +255,21 @@ def operands(expr: Node) -> tuple[Node, ...]:
     return expr.srcs if index is None else (*expr.srcs, *data_exprs(index))
 
 
+def innermost(body: tuple) -> Loop:
+    loop = next(x for x in body if type(x) is Loop)
+    while any(type(x) is Loop for x in loop.body):
+        loop = next(x for x in loop.body if type(x) is Loop)
+    return loop
+
+
+def statements(body: tuple) -> list:
+    """What stands in a nest, without its loops."""
+    found: list = []
+    for x in body:
+        found += statements(x.body) if type(x) is Loop else [x]
+    return found
+
+
 def in_panels(value: Node, n: tuple[Axis, ...], k: tuple[Axis, ...]) -> bool:
     """Whether a product's second factor, with columns n and rows k, is an array that passes/panels.py has laid out."""
     if value.op is not LOAD or value.srcs or len(n) != 2 or len(k) != 1:

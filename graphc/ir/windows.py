@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import data_exprs
+from graphc.ir.kernel import data_exprs, indices_of, innermost, statements
 
 
 class Pair(Struct, frozen=True):
@@ -61,6 +61,15 @@ def windows(positions: tuple[Axis, ...], kernel: tuple[Axis, ...], indices: list
             rest.pop()
     column, row = found
     return Windows(row, column, positions[:-2], tuple(rest)) if column.k or row.k else None
+
+
+def windows_of(body: tuple, positions: tuple[Axis, ...], kernel: tuple[Axis, ...]) -> Windows | None:
+    """Those of a factor's nest, if they can be filled from what they share."""
+    inner = innermost(body).axis
+    if inner not in (positions[-1], kernel[-1]):
+        return None
+    found = windows(positions, kernel, indices_of((s.value for s in statements(body)), gathered=False))
+    return None if found and found.column.k is None and inner in found.rest else found
 
 
 def _pair(n: Axis, k: Axis, indices: list[Index]) -> Pair | None:

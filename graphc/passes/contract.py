@@ -15,14 +15,14 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
     LOAD, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels,
-    index_value, indices_of,
+    index_value, indices_of, innermost,
 )
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
 from graphc.ir.trees import CHUNKS
-from graphc.ir.windows import windows
+from graphc.ir.windows import windows, windows_of
 from graphc.passes import track
 from graphc.passes.place import place
 from graphc.passes.read import Reader
@@ -35,6 +35,7 @@ ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at m
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
 LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
+LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
 SHARED_A = 3                                # of one that windows share
@@ -222,7 +223,7 @@ class Contraction:
         if on_unit and self.node.dtype.accumulator is not self.node.dtype:      # the unit widens them itself
             self.values = {name: value.srcs[0] for name, value in self.values.items()}
         a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
-        streams = self.spaces["bn"] == (innermost_axis(b.body),)     # rows of b lie in one piece
+        streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit:
             name, rows, columns = "mma", *_block_of_unit(m, n, k, stacks)
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
@@ -230,7 +231,7 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS) and not self.by_windows:
+        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
@@ -251,6 +252,13 @@ class Contraction:
         """Whether the second factor is read once where it lies, and large enough, for more rows than few."""
         value = self.values["b"]
         return value.op is LOAD and _contiguous(value, self.spaces["bn"][-1]) == 1 and min(k, n) >= LEAST_SWEPT
+
+    def _shares(self, m: int, b: Operand) -> bool:
+        """Whether a factor is windows that few rows too had better evaluate once (codegen/windows_c.py). One row alone
+        meets them where they lie, along lines of an image that are long and as they are in memory."""
+        n, value = self.spaces["bn"], self.values["b"]
+        alone = m == 1 and value.op is LOAD and value.dtype is dt.float32 and n[-1].extent >= LONG_LINE
+        return self.by_windows or not alone and windows_of(b.body, n, self.spaces["bk"]) is not None
 
     def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:
         stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
@@ -285,11 +293,6 @@ def nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
     for k, axis in enumerate(reversed(axes)):
         body = (Loop(axis, "serial" if k else "vector", body),)
     return body
-
-
-def innermost_axis(body: tuple) -> Axis:
-    (loop,) = (x for x in body if type(x) is Loop)
-    return innermost_axis(loop.body) if any(type(x) is Loop for x in loop.body) else loop.axis
 
 
 def _contiguous(value: Node, axis: Axis) -> int:

@@ -363,7 +363,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_9632fb1c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_ecc7345b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -411,8 +411,8 @@ int64_t contract_dot_cast_9632fb1c(void *const *buf, const int64_t *arg, int64_t
                 for (int64_t k_from = 0; k_from < a11; k_from += 512) {
                     const int64_t k_to = MIN(k_from + 512, a11);
                     float *restrict a_panels = a_chunks + k_from / 512 * a10;
-                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a8) {
-                        const int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last);) {
+                        int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
                         {
                             for (int64_t k = k_from; k < k_to; k++) {
                                 for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {
@@ -477,6 +477,7 @@ int64_t contract_dot_cast_9632fb1c(void *const *buf, const int64_t *arg, int64_t
 
                             }
                         }
+                        n_left = n_right;
                     }
                 }
             }

@@ -335,7 +335,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 }
 #endif
 
-int64_t contract_dot_where_3f2cf368(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_ca1e1e76(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -381,8 +381,8 @@ int64_t contract_dot_where_3f2cf368(void *const *buf, const int64_t *arg, int64_
                 for (int64_t k_from = 0; k_from < a11; k_from += 512) {
                     const int64_t k_to = MIN(k_from + 512, a11);
                     float *restrict a_panels = a_chunks + k_from / 512 * a10;
-                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last); n_left += a8) {
-                        const int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                    for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last);) {
+                        int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
                         gc_copy_b(&x1[k_from * a4 + n_left], a5,
                             n_right - n_left, k_to - k_from, b_panels);
                         for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
@@ -412,6 +412,7 @@ int64_t contract_dot_where_3f2cf368(void *const *buf, const int64_t *arg, int64_
 
                             }
                         }
+                        n_left = n_right;
                     }
                 }
             }
