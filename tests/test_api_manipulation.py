@@ -280,6 +280,13 @@ def test_moves_on_moves(shape, names):
     check(t, x, exact=True)
 
 
+def test_loops_beside_each_other_read_near_what_they_ask_for():
+    x, t = sample((2, 3)), gc.asarray(sample((2, 3)))
+    for name in ("reshape", "pad", "reshape", "pad", "reshape", "transpose"):
+        t, x = MOVES[name][0](t), MOVES[name][1](x)
+    check(t, x, exact=True)     # the C of which had a name twice
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "float16", "complex64"])
 def test_transpositions_in_blocks(dtype):
     """Whole squares and what is left over, on one thread and on three; strides that meet in one set of a cache."""

@@ -80,11 +80,10 @@ class Near(Struct, frozen=True):
                 "value": f"MIN(MAX({spell.index(self.index)}, {low}), {high})"}
 
 
-def near(body: tuple, axis: Axis, lets: dict[str, Node]) -> tuple[list[Near], tuple]:
+def near(body: tuple, axis: Axis, lets: dict[str, Node], names: dict[tuple, Near]) -> tuple:
     """The statements of a loop, reading under a condition only where something lies when it holds: a vector of which
-    nothing is read costs hundreds of cycles outside of the memory that is mapped. The names come before the loop."""
+    nothing is read costs hundreds of cycles outside of the memory that is mapped. `names` come before the loop."""
     lets = lets | {s.name: s.value for s in body if type(s) is Let}
-    names: dict[tuple, Near] = {}
     answers: dict[Node, Node] = {}
     for load in below(s.value for s in body):
         if load.op is not LOAD or not load.srcs:
@@ -98,7 +97,7 @@ def near(body: tuple, axis: Axis, lets: dict[str, Node]) -> tuple[list[Near], tu
         name = names.setdefault((place, low, high), Near(f"near{len(names)}", place, low, high)).name
         there = ix.add(along, ix.of(Axis(name, 2 + abs(high))))     # an axis of one element would be 0
         answers[load] = make(LOAD, load.dtype, (), load.srcs, (number, there))
-    return list(names.values()), tuple(replace(s, value=with_answers(s.value, answers)) for s in body)
+    return tuple(replace(s, value=with_answers(s.value, answers)) for s in body)
 
 
 def _parts(expr: Node) -> list[Node]:
@@ -169,9 +168,10 @@ def loops(model, parts: Pieces, axis: Axis, start: str, stop: str) -> list[dict]
     fast = [loop(low, high, body) for low, high, body in between(model, parts, start, stop)]
     if parts.test is None:
         return fast
-    names, body = near(parts.plain, axis, model.lets)
+    names: dict[tuple, Near] = {}
+    body = near(parts.plain, axis, model.lets, names)
     return [{"kind": "branch", "test": model.spell.expr(parts.test), "body": fast,
-             "otherwise": [*(x.model(model.spell) for x in names), loop(start, stop, body)]}]
+             "otherwise": [*(x.model(model.spell) for x in names.values()), loop(start, stop, body)]}]
 
 
 def between(model, parts: Pieces, start: str, stop: str) -> list[tuple[str, str, tuple]]:

@@ -151,7 +151,7 @@ class _Model:
             return TEMPLATES[s.name](self, s)
         if type(s) is If:
             return {"kind": "branch", "test": self.spell.expr(s.test), "body": self.statements(s.body, enclosing),
-                    "otherwise": [y for x in s.otherwise for y in self.asking(x)]}
+                    "otherwise": self.asking(s.otherwise)}
         return self.loop(s, enclosing)
 
     def take_scratch(self, size: int) -> int:
@@ -185,12 +185,12 @@ class _Model:
             return self.stretched(rows, start, stop)
         return self.counted(s, start, stop, enclosing)
 
-    def asking(self, s) -> list[dict]:
-        """A loop with conditions that hold for all of it or for nothing."""
-        if type(s) is not Loop:
-            return [self.statement(s, {})]
-        names, body = near(s.body, s.axis, self.lets)
-        return [*(x.model(self.spell) for x in names), self.loop(replace(s, body=body), {})]
+    def asking(self, body: tuple) -> list[dict]:
+        """Loops with conditions that hold for all of a loop or for nothing."""
+        names: dict = {}
+        lets = self.lets | {x.name: x.value for x in body if type(x) is Let}
+        body = tuple(replace(x, body=near(x.body, x.axis, lets, names)) if type(x) is Loop else x for x in body)
+        return [*(x.model(self.spell) for x in names.values()), *(self.statement(x, {}) for x in body)]
 
     def turned(self, columns: Loop, s: Store, rows: Loop) -> dict:
         """Squares of memory, turned into rows of a local array."""

@@ -99,9 +99,11 @@ def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], 
     out["pieces"] = [{"start": low, "stop": high, "body": model.statements(piece, steps)}
                      for low, high, piece in between(model, parts, start, stop)] if parts else []
     by_chunks = any(a["state"] for a in out["accumulators"])
-    names, body = near(body, column, model.lets) if out["test"] and not by_chunks else ([], body)
+    names: dict = {}
+    if out["test"] and not by_chunks:
+        body = near(body, column, model.lets, names)
     out["whole"] = [{"start": start, "stop": stop, "body": model.statements(body, steps)}]
-    out["near"] = [x.model(model.spell) for x in names]
+    out["near"] = [x.model(model.spell) for x in names.values()]
     out["pieces"] = out["pieces"] or out["whole"]
     out["long"] = not out["test"] and sum(1 for _ in below([x.value for x in body])) > LONG
 
