@@ -161,6 +161,14 @@ def test_the_second_sweep_over_a_row_fetches_the_next_row(assembly):
 
 
 @needs_avx2
+def test_what_one_stream_brings_from_memory_is_asked_for_early(assembly):
+    """Each line once; what arrays in a cache have is not."""
+    assert count(assembly(gc.sum(array(4096, 256), axis=1)), "prefetcht0") == 64 * 4 // 64
+    assert count(assembly(gc.sum(array(4095, 256), axis=1)), "prefetcht0") == 0
+    assert count(assembly(array(1 << 23) * 2), "prefetcht0") > 0
+
+
+@needs_avx2
 def test_lanes_of_integers_are_combined_by_halves(assembly):
     """GCC would compare 32 lanes one after the other."""
     text = assembly(gc.abs(array(512, 32)).max(axis=1))

@@ -12,12 +12,13 @@ import json
 from msgspec.structs import replace
 
 from graphc.codegen import Rendered
+from graphc.codegen.ahead_c import soon
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs
+from graphc.codegen.halves_c import in_runs, loads
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.reductions_c import dealt, reduction, scan
@@ -258,12 +259,13 @@ class _Model:
             kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
                          "place": f"{buffer.name}[{self.spell.index(place)}]"})
             self.kept[x.buffer, x.index] = f"kept{k}", first, axis.name
+        asked = [place for x in loads(s.body) if (place := soon(self, x, axis, "l")) is not None]
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.streams = True
         self.spell.helpers["gc_stream"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
-                "kept": kept, "body": [body]}
+                "kept": kept, "ahead": asked, "body": [body]}
 
 
 def _is_move(s: Loop) -> bool:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from graphc.codegen.ahead_c import SOON, ahead, soon
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import register_bytes
-from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below
 from graphc.ir.ops import ABS, M2, MAX, SUM
-from graphc.ir.target import LINE
 from graphc.ir.trees import CHUNKS, LANES
 
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
@@ -125,7 +124,7 @@ def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
         sums = list(s.body)
     model.lanes = True
     shared = {x.name: y.name for x in sums for y in sums if _begins_with(x, y)}
-    ahead = _ahead(model, s)
+    asked = _ahead(model, s)
     for a, x in zip(out["accumulators"], sums, strict=True):
         a["lanes"] = shared.get(x.name, x.name)
         if a["state"]:
@@ -134,7 +133,7 @@ def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
                           **_sweep(model, s, again, {x.name: partial(_deviation_step, model)})}
     own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
     out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
-                    "ahead": ahead, "independent": model.independent(own, s.axis),
+                    "ahead": asked, "independent": model.independent(own, s.axis),
                     **_sweep(model, s, own, {x.name: partial(_row_step, model) for x in sums})}
     return out
 
@@ -148,22 +147,19 @@ def _sweep(model, s: Loop, body: tuple, steps: dict) -> dict:
 
 
 def _ahead(model, s: Loop) -> list[dict]:
-    """Places that the next row reads where this sweep reads what an earlier one has brought into the cache."""
-    row, found = model.kernel.parallel[-1:], []
+    """Places that are read soon: by this sweep, or by the next row, if this one stays in the cache for a second one."""
+    row, at, found = model.kernel.parallel[-1:], "base + l", []
+    sweeps = [loads(x.body) for x in model.kernel.body if type(x) is Loop and x.kind == "reduce"]
     for load in loads(s.body):
-        number, index = load.attrs
+        index, size = load.attrs[1], s.axis.extent * load.dtype.itemsize
         step = index.coefficient(row[0]) if row else 0
-        if not step or load.srcs or index.coefficient(s.axis) != 1:
-            continue
-        if load in model.swept:
-            itemsize = load.dtype.itemsize
-            far = step if s.axis.extent * itemsize <= NEAR else 0
-            place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(s.axis), -1)),
-                           ix.of(Axis("base + l", model.dealt)))
-            found.append({"step": LINE // itemsize,
-                          "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"})
+        several = any(x.op is M2 for x in accumulations(s.body)) or sum(load in sweep for sweep in sweeps) > 1
+        if load in model.swept and step and size <= NEAR:
+            found.append(ahead(model, load, s.axis, at, step))
+        elif size > SOON or not several:
+            found.append(soon(model, load, s.axis, at))
         model.swept.add(load)
-    return found
+    return [place for place in found if place is not None]
 
 
 def _row_step(model, s: Accumulate) -> dict:

@@ -1,0 +1,27 @@
+"""Places that are asked for before they are read. A processor does so by itself, but late, and not beyond the page that
+it reads from: what one loop reads from memory, one element after the other, waits at each page."""
+from __future__ import annotations
+
+from graphc.ir import index as ix
+from graphc.ir.index import Axis
+from graphc.ir.node import Node
+from graphc.ir.target import LINE
+
+LARGE = 1 << 22     # bytes of an array that is not expected in a cache,
+SOON = 8192         # and how many before it is read it is asked for: two pages
+
+
+def soon(model, load: Node, axis: Axis, at: str) -> dict | None:
+    """What a loop over an axis reads SOON bytes later than at `at`; None where it does not go through a large array."""
+    size = model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize
+    return ahead(model, load, axis, at, SOON // load.dtype.itemsize) if size >= LARGE else None
+
+
+def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
+    """What is read `far` elements later than at `at`, and how many elements a line of the cache has."""
+    number, index = load.attrs
+    if load.srcs or index.coefficient(axis) != 1:
+        return None
+    place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
+    return {"step": LINE // load.dtype.itemsize,
+            "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
