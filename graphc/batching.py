@@ -2,21 +2,26 @@
 
 The function sees examples without the batch axis, as placeholders. Of what it recorded, every operation that depends on
 them is recorded again with one more axis in front; operations that do not stay as they are. So a vectorised function
-is a graph like any other: it fuses, and has gradients.
+is a graph like any other: it fuses, and has gradients. Loops and branches are recorded again with bodies of which the
+same is true: one loop for all examples.
 """
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 from graphc import driver
+from graphc.api import loops
 from graphc.api.laziness import unlimited
 from graphc.api.manipulation import moveaxis
 from graphc.api.record import as_tensor, common_device, normalize_axis, wrap
+from graphc.api.reductions import any as any_
 from graphc.errors import GraphcError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops, routines
+from graphc.ir.body import Body, depending
 from graphc.ir.node import Node, buffer, const, make, topological, untracked
 from graphc.pytree import flatten, rebuild
 from graphc.tensor import Tensor
@@ -57,8 +62,10 @@ def vmap(f: Callable, in_axes=0, out_axes: int = 0) -> Callable:
                              op="vmap", fix="give arguments with one size along their batch axes, or in_axes=None")
         with unlimited():
             leaves, structure = flatten(f(*given, **kwargs))
-            size, = sizes
-            return rebuild(structure, [_result(x, batched, size, out_axes) for x in leaves])
+            lanes = _Lanes(*sizes)
+            nodes = [x.node for x in leaves if isinstance(x, Tensor)]
+            found = iter(_whole(nodes, batched, lanes))
+            return rebuild(structure, [_placed(next(found), out_axes) if isinstance(x, Tensor) else x for x in leaves])
 
     return wrapped
 
@@ -72,32 +79,46 @@ def _examples(arg, axis: int, batched: dict[Node, Node]):
         x = as_tensor(x, None, "vmap")
         place = normalize_axis(axis, x.ndim, "vmap")
         whole = moveaxis(x, place, 0).node
-        example = buffer(x.dtype, whole.shape[1:], None, whole.device or driver.default_device(), whole.site)
-        example.attrs, example.tracked = driver.TRACED, whole.tracked
+        example = _example(whole)
         batched[example] = whole
         leaves[k] = wrap(example)
     return rebuild(structure, leaves)
 
 
-def _result(x, batched: dict[Node, Node], size: int, axis: int):
-    if not isinstance(x, Tensor):
-        return x
-    node = _batch(x.node, batched, size)
-    if node is x.node:      # it depends on no example
-        node = _expanded(node, size)
+def _example(whole: Node) -> Node:
+    """A placeholder for one example."""
+    found = buffer(whole.dtype, whole.shape[1:], None, whole.device or driver.default_device(), whole.site)
+    found.attrs, found.tracked = driver.TRACED, whole.tracked
+    return found
+
+
+def _placed(node: Node, axis: int) -> Tensor:
     found = wrap(node)
     return moveaxis(found, 0, normalize_axis(axis, found.ndim, "vmap"))
 
 
-def _batch(root: Node, batched: dict[Node, Node], size: int) -> Node:
-    """The node for all examples, with the batch axis in front; the node itself if it depends on none."""
-    for node in topological([root], is_leaf=lambda n: n in batched):
-        if node in batched:
+class _Lanes(NamedTuple):
+    """How many examples there are, and, where not all of them come to this place, a boolean for each that says which
+    do: what is computed for the others nobody reads, and it must not fail."""
+    size: int
+    active: Node | None = None
+
+
+def _batch(roots: Sequence[Node], batched: dict, lanes: _Lanes) -> list[Node | None]:
+    """The nodes for all examples, with the batch axis in front; None for what depends on none."""
+    for node in topological(roots, is_leaf=lambda n: n in batched or n.value is not None):
+        if node in batched or node.value is not None:
             continue
         srcs = [batched.get(s) for s in node.srcs]
         if any(s is not None for s in srcs):
-            batched[node] = _rule(node)(node, srcs, size)
-    return batched.get(root, root)
+            batched[node] = _rule(node)(node, srcs, lanes)
+    return [batched.get(root) for root in roots]
+
+
+def _whole(roots: Sequence[Node], batched: dict, lanes: _Lanes) -> list[Node]:
+    """The same with a batch axis everywhere."""
+    return [_expanded(root, lanes) if found is None else found
+            for root, found in zip(roots, _batch(roots, batched, lanes), strict=True)]
 
 
 def _rule(node: Node) -> Callable:
@@ -108,8 +129,8 @@ def _rule(node: Node) -> Callable:
     return rule
 
 
-def _new(node: Node, size: int, srcs: Sequence[Node], attrs: tuple | None = None) -> Node:
-    return make(node.op, node.dtype, (size, *node.shape), tuple(srcs), node.attrs if attrs is None else attrs,
+def _new(node: Node, lanes: _Lanes, srcs: Sequence[Node], attrs: tuple | None = None) -> Node:
+    return make(node.op, node.dtype, (lanes.size, *node.shape), tuple(srcs), node.attrs if attrs is None else attrs,
                 device=common_device("vmap", *srcs), site=node.site)
 
 
@@ -119,15 +140,15 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
     return make(ops.RESHAPE, node.dtype, shape, (node,), (), device=node.device, site=node.site)
 
 
-def _expanded(node: Node, size: int) -> Node:
+def _expanded(node: Node, lanes: _Lanes) -> Node:
     """What all examples share, once for each."""
     one = _reshaped(node, (1, *node.shape))
-    return make(ops.EXPAND, node.dtype, (size, *node.shape), (one,), (), device=node.device, site=node.site)
+    return make(ops.EXPAND, node.dtype, (lanes.size, *node.shape), (one,), (), device=node.device, site=node.site)
 
 
-def _all(node: Node, srcs: Sequence[Node | None], size: int) -> list[Node]:
+def _all(node: Node, srcs: Sequence[Node | None], lanes: _Lanes) -> list[Node]:
     """Every source with a batch axis."""
-    return [_expanded(s, size) if b is None else b for s, b in zip(node.srcs, srcs, strict=True)]
+    return [_expanded(s, lanes) if b is None else b for s, b in zip(node.srcs, srcs, strict=True)]
 
 
 def _aligned(node: Node, srcs: Sequence[Node | None]) -> list[Node]:
@@ -137,45 +158,45 @@ def _aligned(node: Node, srcs: Sequence[Node | None]) -> list[Node]:
             for s, b in zip(node.srcs, srcs, strict=True)]
 
 
-def _elementwise(node, srcs, size):
-    return _new(node, size, _aligned(node, srcs))
+def _elementwise(node, srcs, lanes):
+    return _new(node, lanes, _aligned(node, srcs))
 
 
-def _movement(node, srcs, size):
+def _movement(node, srcs, lanes):
     """RESHAPE and EXPAND: only the shapes say what they do."""
-    return _new(node, size, srcs)
+    return _new(node, lanes, srcs)
 
 
-def _permute(node, srcs, size):
-    return _new(node, size, srcs, ((0, *(a + 1 for a in node.attrs[0])),))
+def _permute(node, srcs, lanes):
+    return _new(node, lanes, srcs, ((0, *(a + 1 for a in node.attrs[0])),))
 
 
-def _slice(node, srcs, size):
+def _slice(node, srcs, lanes):
     starts, steps = node.attrs
-    return _new(node, size, srcs, ((0, *starts), (1, *steps)))
+    return _new(node, lanes, srcs, ((0, *starts), (1, *steps)))
 
 
-def _pad(node, srcs, size):
+def _pad(node, srcs, lanes):
     befores, fill = node.attrs
-    return _new(node, size, srcs, ((0, *befores), fill))
+    return _new(node, lanes, srcs, ((0, *befores), fill))
 
 
-def _shifted(node, srcs, size):
+def _shifted(node, srcs, lanes):
     """Operations whose first attribute is an axis."""
-    return _new(node, size, _all(node, srcs, size), (node.attrs[0] + 1, *node.attrs[1:]))
+    return _new(node, lanes, _all(node, srcs, lanes), (node.attrs[0] + 1, *node.attrs[1:]))
 
 
-def _dot(node, srcs, size):
-    return _new(node, size, [_reshaped(s, (1, *s.shape)) if b is None else b
+def _dot(node, srcs, lanes):
+    return _new(node, lanes, [_reshaped(s, (1, *s.shape)) if b is None else b
                              for s, b in zip(node.srcs, srcs, strict=True)])
 
 
-def _take(node, srcs, size):
+def _take(node, srcs, lanes):
     """Every example from its own source: one source, the examples' one after the other, and indices moved on."""
     x, index = srcs
     axis, = node.attrs
     if index is None:
-        return _new(node, size, (x, node.srcs[1]), (axis + 1,))
+        return _new(node, lanes, (x, node.srcs[1]), (axis + 1,))
     if x is None:
         source = node.srcs[0]
         found = make(ops.TAKE, node.dtype, (*source.shape[:axis], *index.shape, *source.shape[axis + 1:]),
@@ -183,7 +204,7 @@ def _take(node, srcs, size):
         return _permuted(found, (axis, *range(axis), *range(axis + 1, len(found.shape))))
     rows = _permuted(x, (0, axis + 1, *range(1, axis + 1), *range(axis + 2, len(x.shape))))
     n, rest = rows.shape[1], rows.shape[2:]
-    flat = _reshaped(rows, (size * n, *rest))
+    flat = _reshaped(rows, (lanes.size * n, *rest))
     shape = (*index.shape, *rest)
     found = make(ops.TAKE, node.dtype, shape, (flat, _of_example(index, n)), (0,), device=x.device, site=node.site)
     k = len(index.shape)
@@ -206,25 +227,25 @@ def _permuted(node: Node, axes: tuple[int, ...]) -> Node:
                 site=node.site)
 
 
-def _update(node, srcs, size):
+def _update(node, srcs, lanes):
     starts, steps = node.attrs
-    return _new(node, size, _all(node, srcs, size), ((0, *starts), (1, *steps)))
+    return _new(node, lanes, _all(node, srcs, lanes), ((0, *starts), (1, *steps)))
 
 
-def _scatter(node, srcs, size):
-    base, index, values = _all(node, srcs, size)
+def _scatter(node, srcs, lanes):
+    base, index, values = _all(node, srcs, lanes)
     n, rest = base.shape[1], base.shape[2:]
-    flat = (_reshaped(base, (size * n, *rest)), _reshaped(_of_example(index, n), (prod(index.shape),)),
+    flat = (_reshaped(base, (lanes.size * n, *rest)), _reshaped(_of_example(index, n), (prod(index.shape),)),
             _reshaped(values, (prod(index.shape), *rest)))
     done = make(ops.SCATTER_ROWS, node.dtype, flat[0].shape, flat, node.attrs,
                 device=common_device("vmap", *flat), site=node.site)
     return _reshaped(done, base.shape)
 
 
-def _library(node, srcs, size):
+def _library(node, srcs, lanes):
     """Routines of one array and an axis, or axes, and those that work on stacks of matrices."""
     name, arguments = node.attrs
-    srcs = _all(node, srcs, size)
+    srcs = _all(node, srcs, lanes)
     if name in ("sort", "argsort"):
         arguments = (arguments[0] % (len(srcs[0].shape) - 1) + 1, *arguments[1:])
     elif "fft" in name:
@@ -233,29 +254,171 @@ def _library(node, srcs, size):
         axes = tuple(a % ndim + 1 for a in axes) if isinstance(axes, tuple) else axes % ndim + 1
         arguments = (n, axes, norm)
     elif name == "solve" and len(node.srcs[1].shape) == 1:
-        srcs = [srcs[0], _reshaped(srcs[1], (*srcs[1].shape, 1))]      # a stack of columns: `_get` takes the axis away
+        srcs = [srcs[0], _reshaped(srcs[1], (*srcs[1].shape, 1))]      # a stack of columns
     dtypes, shapes = routines.results(name, tuple(s.dtype for s in srcs), tuple(s.shape for s in srcs), arguments)
-    return make(ops.LIBRARY_CALL, dtypes, shapes, tuple(srcs), (name, arguments),
+    call = make(ops.LIBRARY_CALL, dtypes, shapes, tuple(srcs), (name, arguments),
                 device=common_device("vmap", *srcs), site=node.site)
+    found = [make(ops.GET, d, s, (call,), (i,), device=call.device, site=node.site)
+             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))]
+    return [_reshaped(x, (lanes.size, *shape)) for x, shape in zip(found, node.shape, strict=True)]
 
 
-def _get(node, srcs, size):
-    call, = srcs
-    i, = node.attrs
-    found = make(ops.GET, node.dtype, call.shape[i], (call,), (i,), device=call.device, site=node.site)
-    return _reshaped(found, (size, *node.shape))
+def _get(node, srcs, lanes):
+    """The rule of an operation of several results gives a list of them."""
+    return srcs[0][node.attrs[0]]
 
 
-def _alias(node, srcs, size):
+def _alias(node, srcs, lanes):
     if node.attrs and len(srcs) == 1:
         return untracked(srcs[0], *node.attrs)
     if node.attrs:      # the way of its value has gradients too
         return srcs[0]
-    return _new(node, size, _all(node, srcs, size))
+    return _new(node, lanes, _all(node, srcs, lanes))
+
+
+def _check_index(node, srcs, lanes):
+    """Of examples that do not come here, any index is right."""
+    index, = srcs
+    if lanes.active is not None:
+        index = _selected(lanes.active, index, const(0, index.dtype))
+    return _new(node, lanes, (index,))
+
+
+def _selected(chosen: Node, a: Node, b: Node) -> Node:
+    """a of the examples that are chosen, b of the others."""
+    chosen = _reshaped(chosen, (*chosen.shape, *(1,) * (len(a.shape) - 1)))
+    return make(ops.WHERE, a.dtype, a.shape, (chosen, a, b), (), device=common_device("vmap", chosen, a, b),
+                site=a.site)
+
+
+# -------------------------------------------------------------------------------------------------- loops and branches
+
+def _inside(body: Body, arrays: Sequence[Node], scalars: Sequence[Node], flags: Sequence[bool],
+            wanted: Sequence[bool], lanes: _Lanes) -> list[Node]:
+    """What a body gives of these arrays, which have a batch axis where `flags` say so, with one where it is wanted."""
+    examples = [_example(a) if flag else a for a, flag in zip(arrays, flags, strict=True)]
+    batched = {e: a for e, a, flag in zip(examples, arrays, flags, strict=True) if flag}
+    roots = body.over(examples, scalars)
+    found = _batch(roots, batched, lanes)
+    return [root if not want else _expanded(root, lanes) if node is None else node
+            for root, node, want in zip(roots, found, wanted, strict=True)]
+
+
+def _depends(body: Body, flags: Sequence[bool]) -> list[bool]:
+    """Which results have a batch axis, if these inputs have one."""
+    reached = depending(body.history, {place for place, flag in zip(body.inputs, flags, strict=True) if flag})
+    return [root in reached for root in body.history]
+
+
+def _spread(body: Body, flags: Sequence[bool], carried: int) -> tuple[list[bool], list[bool]]:
+    """(inputs, results) that have a batch axis: what is carried has one from the start if it has one after any turn."""
+    while True:
+        results = _depends(body, flags)
+        results[:carried] = [a or b for a, b in zip(flags, results, strict=False)][:carried]
+        found = [*results[:carried], *flags[carried:]]
+        if found == flags:
+            return found, results
+        flags = found
+
+
+def _given(nodes: Sequence[Node], srcs: Sequence[Node | None], flags: Sequence[bool], lanes: _Lanes) -> list[Node]:
+    """The sources of a loop or branch that are arrays, with a batch axis where `flags` say so."""
+    return [node if not flag else _expanded(node, lanes) if b is None else b
+            for node, b, flag in zip(nodes, srcs, flags, strict=False)]
+
+
+def _flags(body: Body, srcs: Sequence[Node | None]) -> list[bool]:
+    return [b is not None for b in srcs[:len(body.inputs)]]
+
+
+def _handles(nodes: Sequence[Node]) -> tuple[Tensor, ...]:
+    return tuple(map(wrap, nodes))
+
+
+def _nodes(tensors: Sequence[Tensor]) -> list[Node]:
+    return [t.node for t in tensors]
+
+
+def _turned(node: Node) -> Node:
+    """The first two axes change places: of turns and of examples."""
+    return _permuted(node, (1, 0, *range(2, len(node.shape))))
+
+
+def _scan(node, srcs, lanes):
+    """One loop for all examples. What no example has a part in is computed in it once, for all of them."""
+    body, carried, sliced, turns, reverse = node.attrs
+    flags, results = _spread(body, _flags(body, srcs), carried)
+    arrays, scalars = _given(node.srcs, srcs, flags, lanes), node.srcs[len(flags):]
+    state, columns, fixed = arrays[:carried], arrays[carried:carried + sliced], arrays[carried + sliced:]
+    columns = [_turned(x) if flag else x for x, flag in zip(columns, flags[carried:], strict=False)]
+
+    def turn(carry, at):
+        found = _handles(_inside(body, [*_nodes(carry), *_nodes(at), *fixed], scalars, flags, results, lanes))
+        return found[:carried], found[carried:]
+    last, gave = loops.scan(turn, _handles(state), _handles(columns), turns, reverse)
+    gave = [_turned(y.node) if flag else y.node for y, flag in zip(gave, results[carried:], strict=True)]
+    found = [*_nodes(last), *gave]
+    return [x if flag else _expanded(x, lanes) for x, flag in zip(found, results, strict=True)]
+
+
+def _while(node, srcs, lanes):
+    """One loop for all examples. Where each has a condition of its own, it goes on as long as one of them holds, and
+    examples that are done keep their values."""
+    test, body, carried = node.attrs
+    flags, _ = _spread(body, _flags(body, srcs), carried)
+    own = any(_depends(test, flags))
+    if own:
+        flags[:carried] = [True] * carried
+    arrays, scalars = _given(node.srcs, srcs, flags, lanes), node.srcs[len(flags):]
+    state, fixed = arrays[:carried], arrays[carried:]
+
+    def holds(state, lanes):
+        return _inside(test, [*state, *fixed], scalars, flags, [own], lanes)[0]
+
+    def after(state, lanes):
+        return _inside(body, [*state, *fixed], scalars, flags, flags[:carried], lanes)
+
+    def turn(carry):
+        active, old = carry[0].node, _nodes(carry[1])
+        there = lanes._replace(active=active)
+        new = [_selected(active, a, b) for a, b in zip(after(old, there), old, strict=True)]
+        return wrap(_both(active, holds(new, there))), _handles(new)
+    if own:
+        start = wrap(_both(lanes.active, holds(state, lanes)))
+        _, found = loops.while_loop(lambda carry: any_(carry[0]), turn, (start, _handles(state)))
+    else:
+        found = loops.while_loop(lambda s: wrap(holds(_nodes(s), lanes)),
+                                 lambda s: _handles(after(_nodes(s), lanes)), _handles(state))
+    return [x if flag else _expanded(x, lanes) for x, flag in zip(_nodes(found), flags, strict=False)]
+
+
+def _cond(node, srcs, lanes):
+    """A branch, or, where each example has a condition of its own, a choice between the results of both sides."""
+    sides, scalars = node.attrs, node.srcs[1 + len(node.attrs[0].inputs):]
+    flags = _flags(sides[0], srcs[1:])
+    arrays = _given(node.srcs[1:], srcs[1:], flags, lanes)
+    chosen = srcs[0]
+    if chosen is None:
+        wanted = [a or b for a, b in zip(*(_depends(side, flags) for side in sides), strict=True)]
+        takes = [lambda *at, side=side: _handles(_inside(side, _nodes(at), scalars, flags, wanted, lanes))
+                 for side in sides]
+        found = _nodes(loops.cond(wrap(node.srcs[0]), *takes, *_handles(arrays)))
+        return [x if want else _expanded(x, lanes) for x, want in zip(found, wanted, strict=True)]
+    other = make(ops.INVERT, dt.bool, chosen.shape, (chosen,), (), device=chosen.device)
+    yes, no = (_inside(side, arrays, scalars, flags, [True] * len(side.roots),
+                       lanes._replace(active=_both(lanes.active, here)))
+               for side, here in zip(sides, (chosen, other), strict=True))
+    return [_selected(chosen, a, b) for a, b in zip(yes, no, strict=True)]
+
+
+def _both(a: Node | None, b: Node) -> Node:
+    if a is None:
+        return b
+    return make(ops.AND, dt.bool, b.shape, (a, b), (), device=common_device("vmap", a, b))
 
 
 _KINDS = {ops.ELEMENTWISE: _elementwise, ops.REDUCE: _shifted, ops.SCAN: _shifted}
 _RULES = {ops.RESHAPE: _movement, ops.EXPAND: _movement, ops.PERMUTE: _permute, ops.SLICE: _slice, ops.PAD: _pad,
           ops.CONCAT: _shifted, ops.WINDOW: _shifted, ops.DOT: _dot, ops.TAKE: _take, ops.TAKE_ALONG: _shifted,
           ops.UPDATE: _update, ops.SCATTER_ROWS: _scatter, ops.LIBRARY_CALL: _library, ops.GET: _get,
-          ops.ALIAS: _alias}
+          ops.ALIAS: _alias, ops.CHECK_INDEX: _check_index, ops.LOOP: _scan, ops.WHILE: _while, ops.IF: _cond}

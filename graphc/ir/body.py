@@ -51,10 +51,10 @@ def substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
         elif node.op is ALIAS and node.attrs and len(srcs) == 1:
             # what cuts off a level that is over has nothing to cut off any more
             new[node] = untracked(*srcs, *node.attrs) if node.attrs == (-1,) else srcs[0]
-        elif srcs and srcs == node.srcs:
+        elif srcs and srcs == node.srcs and node.device != DEVICE:
             new[node] = node
         else:
-            new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs)
+            new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs, site=node.site)
             if node.op is ALIAS and not node.attrs:
                 new[node].tracked = srcs[-1].tracked
     return [new[root] for root in roots]
@@ -151,6 +151,12 @@ class Body:
         if self._order is None:
             self._order = topological(self.roots)
         return self._order
+
+    def over(self, arrays: Sequence[Node], scalars: Sequence[Node]) -> list[Node]:
+        """The roots, as gradients see them, of these nodes."""
+        new = dict(zip(self.inputs, arrays, strict=True))
+        new |= {make(PARAM, d, (), (), (k,)): s for k, (d, s) in enumerate(zip(self.scalars, scalars, strict=True))}
+        return substituted(self.history, new)
 
     def evaluate(self, arrays: Sequence[np.ndarray], scalars: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The values of the roots, by the NumPy meaning of each operation."""

@@ -11,14 +11,12 @@ from __future__ import annotations
 from graphc.errors import GradientError
 from graphc.ir.body import depending, placeholder, substituted
 from graphc.ir.node import Node, const_value, make, topological
-from graphc.ir.ops import ADD, ALIAS, BUFFER, CONST, DOT, EXPAND, FENCE, PARAM, PERMUTE, RESHAPE, SUM
+from graphc.ir.ops import ADD, ALIAS, CONST, DOT, EXPAND, FENCE, PERMUTE, RESHAPE, SUM
 
 
 def applied(gc, body, arrays, scalars) -> list:
     """What the body gives for these tensors."""
-    new = {node: (arrays if node.op is BUFFER else scalars)[node.attrs[0]].node
-           for node in topological(body.history) if node.op is BUFFER or node.op is PARAM}
-    return [_handle(gc, node) for node in substituted(body.history, new)]
+    return [_handle(gc, node) for node in body.over([t.node for t in arrays], [t.node for t in scalars])]
 
 
 def _handle(gc, node: Node):

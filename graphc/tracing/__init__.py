@@ -26,7 +26,7 @@ from graphc.canonical import is_exponent
 from graphc.errors import TracerError
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.node import Node, buffer, make
+from graphc.ir.node import Node, buffer, make, topological
 from graphc.ir.ops import BUFFER, CAST, CONST, PARAM
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
@@ -280,6 +280,11 @@ def grad_of(tensor: Tensor) -> Tensor | None:
 def is_spec(node: Node) -> bool:
     """Is it a tensor without values, of `gc.spec`?"""
     return node.op is BUFFER and node.value is None and node.attrs == ()
+
+
+def stand_for_values(nodes: list[Node]) -> bool:
+    """Is any of them computed from a tensor without values?"""
+    return any(node.op is BUFFER and node.value is None for node in topological(nodes))
 
 
 def _placeholder(node: Node) -> Node:

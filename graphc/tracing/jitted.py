@@ -20,7 +20,7 @@ from graphc.ir.dtype import DType
 from graphc.ir.node import Node
 from graphc.pytree import LEAF, flatten, rebuild
 from graphc.tensor import Tensor, history
-from graphc.tracing import Trace, current, is_spec
+from graphc.tracing import Trace, current, stand_for_values
 from graphc.tracing.replay import FACTS, Replay, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, written_out
@@ -148,8 +148,8 @@ class Jitted:
                 self._fast = replay.fast
                 return replay.run(handles, nodes, numbers)
         parts = self._parts(args, kwargs)
-        if any(is_spec(tensor.node) for part in parts for tensor in part.tensors):
-            return self._f(*args, **kwargs)     # only shapes are asked for
+        if stand_for_values([tensor.node for part in parts for tensor in part.tensors]):
+            return self._f(*args, **kwargs)     # it becomes part of what vmap or a loop records; or of shapes alone
         call = self._read(parts)
         if call.has_history and not history.paused:
             return self._f(*args, **kwargs)     # a gradient will ask how the results were made
