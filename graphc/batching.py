@@ -8,7 +8,7 @@ same is true: one loop for all examples.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -62,9 +62,7 @@ def vmap(f: Callable, in_axes=0, out_axes: int = 0) -> Callable:
                              op="vmap", fix="give arguments with one size along their batch axes, or in_axes=None")
         with unlimited():
             leaves, structure = flatten(f(*given, **kwargs))
-            lanes = _Lanes(*sizes)
-            nodes = [x.node for x in leaves if isinstance(x, Tensor)]
-            found = iter(_whole(nodes, batched, lanes))
+            found = iter(_whole(_nodes(x for x in leaves if isinstance(x, Tensor)), _Lanes(*sizes, batched)))
             return rebuild(structure, [_placed(next(found), out_axes) if isinstance(x, Tensor) else x for x in leaves])
 
     return wrapped
@@ -98,14 +96,19 @@ def _placed(node: Node, axis: int) -> Tensor:
 
 
 class _Lanes(NamedTuple):
-    """How many examples there are, and, where not all of them come to this place, a boolean for each that says which
-    do: what is computed for the others nobody reads, and it must not fail."""
+    """size     how many examples there are
+    batched  what stands for all examples, of nodes that stand for one; grows
+    active   where not all examples come to this place: a boolean for each that says which do. What is computed for the
+             others nobody reads, and it must not fail
+    """
     size: int
+    batched: dict[Node, Node | list[Node]]
     active: Node | None = None
 
 
-def _batch(roots: Sequence[Node], batched: dict, lanes: _Lanes) -> list[Node | None]:
+def _batch(roots: Sequence[Node], lanes: _Lanes) -> list[Node | None]:
     """The nodes for all examples, with the batch axis in front; None for what depends on none."""
+    batched = lanes.batched
     for node in topological(roots, is_leaf=lambda n: n in batched or n.value is not None):
         if node in batched or node.value is not None:
             continue
@@ -115,10 +118,10 @@ def _batch(roots: Sequence[Node], batched: dict, lanes: _Lanes) -> list[Node | N
     return [batched.get(root) for root in roots]
 
 
-def _whole(roots: Sequence[Node], batched: dict, lanes: _Lanes) -> list[Node]:
+def _whole(roots: Sequence[Node], lanes: _Lanes) -> list[Node]:
     """The same with a batch axis everywhere."""
     return [_expanded(root, lanes) if found is None else found
-            for root, found in zip(roots, _batch(roots, batched, lanes), strict=True)]
+            for root, found in zip(roots, _batch(roots, lanes), strict=True)]
 
 
 def _rule(node: Node) -> Callable:
@@ -258,9 +261,7 @@ def _library(node, srcs, lanes):
     dtypes, shapes = routines.results(name, tuple(s.dtype for s in srcs), tuple(s.shape for s in srcs), arguments)
     call = make(ops.LIBRARY_CALL, dtypes, shapes, tuple(srcs), (name, arguments),
                 device=common_device("vmap", *srcs), site=node.site)
-    found = [make(ops.GET, d, s, (call,), (i,), device=call.device, site=node.site)
-             for i, (d, s) in enumerate(zip(dtypes, shapes, strict=True))]
-    return [_reshaped(x, (lanes.size, *shape)) for x, shape in zip(found, node.shape, strict=True)]
+    return [_reshaped(x, (lanes.size, *shape)) for x, shape in zip(_results(call), node.shape, strict=True)]
 
 
 def _get(node, srcs, lanes):
@@ -274,6 +275,24 @@ def _alias(node, srcs, lanes):
     if node.attrs:      # the way of its value has gradients too
         return srcs[0]
     return _new(node, lanes, _all(node, srcs, lanes))
+
+
+def _custom(node, srcs, lanes):
+    """A function with its own gradient: its rule records the gradient of one example, which is batched then."""
+    def rule(gs):
+        examples = [_example(g.node) for g in gs]
+        found = node.attrs[0](_handles(examples))
+        batched = {**lanes.batched, **dict(zip(examples, _nodes(gs), strict=True))}
+        whole = iter(_whole(_nodes(g for g in found if g is not None), lanes._replace(batched=batched)))
+        return [None if g is None else wrap(next(whole)) for g in found]
+    shapes = tuple((lanes.size, *shape) for shape in node.shape)
+    call = make(ops.CUSTOM, node.dtype, shapes, tuple(_all(node, srcs, lanes)), (rule,), site=node.site)
+    return _results(call)
+
+
+def _results(call: Node) -> list[Node]:
+    return [make(ops.GET, d, s, (call,), (i,), device=call.device, site=call.site)
+            for i, (d, s) in enumerate(zip(call.dtype, call.shape, strict=True))]
 
 
 def _check_index(node, srcs, lanes):
@@ -297,9 +316,9 @@ def _inside(body: Body, arrays: Sequence[Node], scalars: Sequence[Node], flags: 
             wanted: Sequence[bool], lanes: _Lanes) -> list[Node]:
     """What a body gives of these arrays, which have a batch axis where `flags` say so, with one where it is wanted."""
     examples = [_example(a) if flag else a for a, flag in zip(arrays, flags, strict=True)]
-    batched = {e: a for e, a, flag in zip(examples, arrays, flags, strict=True) if flag}
     roots = body.over(examples, scalars)
-    found = _batch(roots, batched, lanes)
+    batched = {e: a for e, a, flag in zip(examples, arrays, flags, strict=True) if flag}
+    found = _batch(roots, lanes._replace(batched=batched))
     return [root if not want else _expanded(root, lanes) if node is None else node
             for root, node, want in zip(roots, found, wanted, strict=True)]
 
@@ -335,7 +354,7 @@ def _handles(nodes: Sequence[Node]) -> tuple[Tensor, ...]:
     return tuple(map(wrap, nodes))
 
 
-def _nodes(tensors: Sequence[Tensor]) -> list[Node]:
+def _nodes(tensors: Iterable[Tensor]) -> list[Node]:
     return [t.node for t in tensors]
 
 
@@ -421,4 +440,5 @@ _KINDS = {ops.ELEMENTWISE: _elementwise, ops.REDUCE: _shifted, ops.SCAN: _shifte
 _RULES = {ops.RESHAPE: _movement, ops.EXPAND: _movement, ops.PERMUTE: _permute, ops.SLICE: _slice, ops.PAD: _pad,
           ops.CONCAT: _shifted, ops.WINDOW: _shifted, ops.DOT: _dot, ops.TAKE: _take, ops.TAKE_ALONG: _shifted,
           ops.UPDATE: _update, ops.SCATTER_ROWS: _scatter, ops.LIBRARY_CALL: _library, ops.GET: _get,
-          ops.ALIAS: _alias, ops.CHECK_INDEX: _check_index, ops.LOOP: _scan, ops.WHILE: _while, ops.IF: _cond}
+          ops.ALIAS: _alias, ops.CHECK_INDEX: _check_index, ops.LOOP: _scan, ops.WHILE: _while, ops.IF: _cond,
+          ops.CUSTOM: _custom}

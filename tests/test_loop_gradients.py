@@ -148,3 +148,12 @@ def test_what_a_gradient_would_need_is_dropped_without_one():
         end.sum().backward()
         gradients.append(w.grad.numpy())
     np.testing.assert_array_equal(*gradients)
+
+
+def test_scalars_of_a_loop_in_a_branch_stay_scalars(backend):
+    """The branch's gradient hands arrays to its sides; a program's loops take their scalars as parameters."""
+    def f(x):
+        return gc.cond(x > 0, lambda x: gc.scan(lambda c, _: (gc.sin(c * 0.3), None), x, length=2)[0], lambda x: x, x)
+    with gc.backend(backend):
+        found = gc.grad(f)(gc.asarray(0.5)).item()
+    assert found == pytest.approx(0.09 * np.cos(0.15) * np.cos(0.3 * np.sin(0.15)))

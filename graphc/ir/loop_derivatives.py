@@ -202,15 +202,15 @@ def while_loop(gc, gs, ys, *srcs):
 
 def branch(gc, gs, ys, condition, *srcs):
     bodies = ys[0].node.srcs[0].attrs[:2]
-    places, given = _needed(srcs), _differentiable(ys)
+    arrays, scalars = srcs[:len(bodies[0].inputs)], srcs[len(bodies[0].inputs):]
+    places, given = _needed(arrays), _differentiable(ys)
 
     def side(body):
         def gradients(read, g):
             def of(*some):
-                whole = _replaced(read, places, some)
-                return _chosen(applied(gc, body, whole[:len(body.inputs)], whole[len(body.inputs):]), given)
+                return _chosen(applied(gc, body, _replaced(read, places, some), scalars), given)
             return gc.vjp(of, *_chosen(read, places))[1](g)
         return gradients
 
-    found = gc.cond(condition, side(bodies[0]), side(bodies[1]), srcs, _chosen(gs, given))
+    found = gc.cond(condition, side(bodies[0]), side(bodies[1]), arrays, _chosen(gs, given))
     return None, *_gradients(srcs, places, found)
