@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from graphc import driver
 from graphc.api import loops
 from graphc.api.laziness import unlimited
@@ -31,16 +33,24 @@ class BatchingError(GraphcError, NotImplementedError):
     """An operation that vmap does not know how to batch."""
 
 
-def vmap(f: Callable, in_axes=0, out_axes: int = 0) -> Callable:
+def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
     """f, written for one example, as a function of a batch of them.
 
-    in_axes: which axis of each argument is the batch: an integer, or None for an argument that all examples share; one
-    for all arguments, or a tuple with one for each. An argument may be a tree of tensors, which share its axis. Keyword
-    arguments are shared. out_axes: where the batch axis is put in the results.
+    in_axes   which axis of each argument is the batch: an integer, or None for an argument that all examples share;
+              one for all arguments, or a tuple with one for each. Of an argument that is a tree of tensors it is the
+              axis of all of them; a tree that begins as the argument does has one for each part: ({"w": None, "x": 0},)
+    out_axes  where the batch axis is put in the results, in the same way; None for what depends on no example
 
-    Nothing runs, and nothing is copied for each example: operations get one more axis, matrix products become stacks.
-    It can be nested, and combined with grad and jit. Raises ShapeError for batches of different sizes, BatchingError
-    for what can't be batched (a scan, a function with its own gradient), TracerError where f asks for a value.
+    Keyword arguments are shared.
+
+    Nothing runs, and nothing is copied for each example: operations get one more axis, matrix products become stacks,
+    a scan stays one scan. Of a cond whose condition differs by example both sides are computed for all, and the results
+    chosen; a gradient of that takes zero times the derivative of the other side, which is NaN where that is infinite. A
+    while_loop whose condition differs goes on as long as that of any example holds; examples that are done keep their
+    values. Indices of examples that are done, or on the other side, may be anything.
+
+    It can be nested, and combined with grad and jit. Raises ShapeError for batches of different sizes and axes that do
+    not fit, BatchingError for what can't be batched, TracerError where f asks for a value.
 
     >>> import graphc as gc
     >>> a, b = gc.asarray([[1.0, 2.0], [3.0, 4.0]]), gc.asarray([10.0, 100.0])
@@ -55,24 +65,50 @@ def vmap(f: Callable, in_axes=0, out_axes: int = 0) -> Callable:
         if len(axes) != len(args):
             raise ShapeError(f"in_axes has {len(axes)} entries for {len(args)} arguments", op="vmap")
         batched: dict[Node, Node] = {}
-        given = [arg if axis is None else _examples(arg, axis, batched) for arg, axis in zip(args, axes, strict=True)]
+        given = [arg if axis is None else _examples(arg, _axes(axis, arg, "in_axes"), batched)
+                 for arg, axis in zip(args, axes, strict=True)]
         sizes = {node.shape[0] for node in batched.values()}
         if len(sizes) != 1:
             raise ShapeError(f"the batches have sizes {sorted(sizes)}" if sizes else "no argument has a batch axis",
                              op="vmap", fix="give arguments with one size along their batch axes, or in_axes=None")
         with unlimited():
-            leaves, structure = flatten(f(*given, **kwargs))
-            found = iter(_whole(_nodes(x for x in leaves if isinstance(x, Tensor)), _Lanes(*sizes, batched)))
-            return rebuild(structure, [_placed(next(found), out_axes) if isinstance(x, Tensor) else x for x in leaves])
+            results = f(*given, **kwargs)
+            leaves, structure = flatten(results)
+            leaves = [as_tensor(x, None, "vmap") if isinstance(x, _NUMBERS) else x for x in leaves]
+            places = {k: axis for k, axis in enumerate(_axes(out_axes, results, "out_axes"))
+                      if isinstance(leaves[k], Tensor)}
+            lanes = _Lanes(*sizes, batched)
+            found = _batch([leaves[k].node for k in places], lanes)
+            for (k, axis), node in zip(places.items(), found, strict=True):
+                leaves[k] = _placed(leaves[k].node, node, axis, lanes)
+            return rebuild(structure, leaves)
 
     return wrapped
 
 
-def _examples(arg, axis: int, batched: dict[Node, Node]):
+_NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
+
+
+def _axes(axes, tree, name: str) -> list:
+    """The axis of each leaf of a tree, of axes for it or for its parts."""
+    if isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
+        parts = [(axes[key], tree[key]) for key in tree]
+    elif isinstance(axes, (tuple, list)) and isinstance(tree, (tuple, list)) and len(axes) == len(tree):
+        parts = list(zip(axes, tree, strict=True))
+    elif axes is None or isinstance(axes, int):
+        return [axes] * len(flatten(tree)[0])
+    else:
+        kind = f"{type(tree).__name__}{f' of {len(tree)}' if isinstance(tree, (tuple, list, dict)) else ''}"
+        raise ShapeError(f"{name} has {axes!r} for a {kind}", op="vmap",
+                         fix="give one axis for all of it, or one for each of its parts")
+    return [axis for part in parts for axis in _axes(*part, name)]
+
+
+def _examples(arg, axes: Sequence[int | None], batched: dict[Node, Node]):
     """Placeholders for one example of an argument; `batched` says what each stands for."""
     leaves, structure = flatten(arg)
-    for k, x in enumerate(leaves):
-        if x is None:
+    for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if x is None or axis is None:
             continue
         x = as_tensor(x, None, "vmap")
         place = normalize_axis(axis, x.ndim, "vmap")
@@ -90,8 +126,14 @@ def _example(whole: Node) -> Node:
     return found
 
 
-def _placed(node: Node, axis: int) -> Tensor:
-    found = wrap(node)
+def _placed(one: Node, whole: Node | None, axis: int | None, lanes: _Lanes) -> Tensor:
+    """A result: `whole` is that of all examples, None where it depends on none."""
+    if axis is None and whole is None:
+        return wrap(one)
+    if axis is None:
+        raise ShapeError("out_axes is None for a result that differs by example", op="vmap", site=one.site,
+                         fix="give an axis for it, or reduce over the examples outside")
+    found = wrap(_expanded(one, lanes) if whole is None else whole)
     return moveaxis(found, 0, normalize_axis(axis, found.ndim, "vmap"))
 
 

@@ -43,6 +43,34 @@ def test_axes_and_shared_arguments():
     np.testing.assert_array_equal(tree["sum"].numpy(), a.sum(1) + [1, 2, 3])
 
 
+def test_trees_of_axes():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(2.0)
+    f = gc.vmap(lambda d, n: {"y": [d["a"] * d["b"].sum(), 1], "b": d["b"]}, in_axes=({"a": 1, "b": None}, None),
+                out_axes={"y": [-1, 0], "b": None})
+    found = f({"b": gc.asarray(b), "a": gc.asarray(a)}, None)
+    np.testing.assert_array_equal(found["y"][0].numpy(), a)
+    assert found["y"][1].tolist() == [1, 1, 1] and found["b"].tolist() == [0, 1]
+
+
+def test_functions_with_gradients_of_their_own():
+    @gc.custom_vjp
+    def f(x, w):
+        return x * w, w + 1
+    f.defvjp(lambda x, w: (f.f(x, w), (x, w)), lambda r, g: (gc.clip(g[0] * r[1], -1, 1), g[0] * 3 * r[0] + g[1]))
+
+    def loss(x, w):
+        y, z = f(x, w)
+        return (y * y).sum() + z.sum()
+    x, w = gc.asarray(np.random.default_rng(0).normal(size=(3, 4))), gc.arange(4.0)
+    per = gc.vmap(gc.grad(loss, (0, 1)), in_axes=(0, None))(x, w)
+    total = gc.grad(lambda x, w: gc.vmap(loss, in_axes=(0, None))(x, w).sum(), (0, 1))(x, w)
+    each = [gc.grad(loss, (0, 1))(x[k], w) for k in range(3)]
+    for i in range(2):
+        want = np.stack([e[i].numpy() for e in each])
+        np.testing.assert_allclose(per[i].numpy(), want)
+        np.testing.assert_allclose(total[i].numpy(), want.sum(0) if i else want)
+
+
 def test_indices_that_differ_by_example():
     x, i = np.random.default_rng(0).normal(size=(3, 5, 4, 2)), np.random.default_rng(1).integers(0, 4, (3, 2, 3))
     for own in (False, True):
@@ -76,5 +104,9 @@ def test_errors():
         gc.vmap(lambda a: a, in_axes=None)(x)
     with pytest.raises(ShapeError, match="1 entries for 2"):
         gc.vmap(lambda a, b: a, in_axes=(0,))(x, x)
+    with pytest.raises(ShapeError, match=r"out_axes has \(0,\) for a tuple of 2"):
+        gc.vmap(lambda a: (a, a), out_axes=(0,))(x)
+    with pytest.raises(ShapeError, match="differs by example"):
+        gc.vmap(lambda a: a * 2, out_axes=None)(x)
     with pytest.raises(TracerError):
         gc.vmap(lambda a: a if a.sum() > 0 else -a)(x)

@@ -22,7 +22,7 @@ def _integers(x1, x2, name: str) -> tuple:
 def gcd(x1, x2, /):
     """The greatest common divisor of |x1| and |x2|, 0 of two zeros: Euclid's algorithm, as far as any pair needs it.
 
-    The operands broadcast. A loop, so vmap can't take it; whole arrays need none. Raises DTypeError for floats.
+    The operands broadcast. Raises DTypeError for floats.
 
     >>> import graphc as gc
     >>> gc.gcd([12, -9, 0], [18, 6, 5]).tolist()
