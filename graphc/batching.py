@@ -41,7 +41,7 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
               axis of all of them; a tree that begins as the argument does has one for each part: ({"w": None, "x": 0},)
     out_axes  where the batch axis is put in the results, in the same way; None for what depends on no example
 
-    Keyword arguments are shared.
+    Keyword arguments are shared, and so are random numbers, which are drawn once for all examples.
 
     Nothing runs, and nothing is copied for each example: operations get one more axis, matrix products become stacks,
     a scan stays one scan. Of a cond whose condition differs by example both sides are computed for all, and the results
@@ -122,7 +122,7 @@ def _examples(arg, axes: Sequence[int | None], batched: dict[Node, Node]):
 def _example(whole: Node) -> Node:
     """A placeholder for one example."""
     found = buffer(whole.dtype, whole.shape[1:], None, whole.device or driver.default_device(), whole.site)
-    found.attrs, found.tracked = driver.TRACED, whole.tracked
+    found.attrs, found.tracked = driver.EXAMPLE, whole.tracked
     return found
 
 
@@ -290,6 +290,8 @@ def _scatter(node, srcs, lanes):
 def _library(node, srcs, lanes):
     """Routines of one array and an axis, or axes, and those that work on stacks of matrices."""
     name, arguments = node.attrs
+    if name == "solve" and srcs[0] is None and len(node.srcs[0].shape) == 2:
+        return _columns(node, srcs[1])
     srcs = _all(node, srcs, lanes)
     if name in ("sort", "argsort"):
         arguments = (arguments[0] % (len(srcs[0].shape) - 1) + 1, *arguments[1:])
@@ -298,12 +300,32 @@ def _library(node, srcs, lanes):
         ndim = len(srcs[0].shape) - 1
         axes = tuple(a % ndim + 1 for a in axes) if isinstance(axes, tuple) else axes % ndim + 1
         arguments = (n, axes, norm)
-    elif name == "solve" and len(node.srcs[1].shape) == 1:
-        srcs = [srcs[0], _reshaped(srcs[1], (*srcs[1].shape, 1))]      # a stack of columns
+    elif name == "solve":
+        srcs = _systems(node, srcs)
     dtypes, shapes = routines.results(name, tuple(s.dtype for s in srcs), tuple(s.shape for s in srcs), arguments)
     call = make(ops.LIBRARY_CALL, dtypes, shapes, tuple(srcs), (name, arguments),
                 device=common_device("vmap", *srcs), site=node.site)
     return [_reshaped(x, (lanes.size, *shape)) for x, shape in zip(_results(call), node.shape, strict=True)]
+
+
+def _systems(node: Node, srcs: Sequence[Node]) -> list[Node]:
+    """Matrices and columns whose stacks, behind the batch axis, have as many axes: a vector is one column."""
+    a, b = srcs
+    shapes = [node.srcs[0].shape, node.srcs[1].shape if len(node.srcs[1].shape) > 1 else (*node.srcs[1].shape, 1)]
+    ndim = max(map(len, shapes))
+    return [_reshaped(x, (x.shape[0], *(1,) * (ndim - len(shape)), *shape))
+            for x, shape in zip((a, b), shapes, strict=True)]
+
+
+def _columns(node: Node, b: Node) -> list[Node]:
+    """Of one matrix for all examples, which is taken apart once: what each of them asks for becomes columns of it."""
+    axis = len(b.shape) - min(len(node.srcs[1].shape), 2)
+    rows = _permuted(b, (axis, *range(axis), *range(axis + 1, len(b.shape))))
+    flat = _reshaped(rows, (rows.shape[0], prod(rows.shape[1:])))
+    call = make(ops.LIBRARY_CALL, node.dtype, (flat.shape,), (node.srcs[0], flat), node.attrs,
+                device=common_device("vmap", node.srcs[0], flat), site=node.site)
+    found = _reshaped(_results(call)[0], rows.shape)
+    return [_permuted(found, (*range(1, axis + 1), 0, *range(axis + 1, len(b.shape))))]
 
 
 def _get(node, srcs, lanes):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # What a leaf without a buffer says of itself in its attrs; one of gc.spec says nothing.
 TRACED = ("traced",)            # it stands for what a call of a jitted function brings
+EXAMPLE = ("an example",)       # it stands for any of a batch of vmap
 GIVEN_AWAY = ("given away",)    # a donated tensor after the call
 PROGRAMS = 4096             # programs kept in memory; the least recently used goes first
 
@@ -272,6 +273,10 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
     if LOOPED in reasons:
         return TracerError("the value depends on what a loop or branch is given, and is not known while its function "
                            "is traced", op=asked, fix="choose by gc.where or gc.cond instead of if")
+    if EXAMPLE in reasons:
+        return TracerError("the value differs by example of vmap's batch", op=asked,
+                           fix="choose by gc.where or gc.cond instead of if; pass what steers the function with "
+                           "in_axes=None")
     if GIVEN_AWAY in reasons:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")

@@ -7,6 +7,7 @@ from test_gradients import CASES
 
 import graphc as gc
 from graphc.errors import ShapeError, TracerError
+from graphc.ir.node import topological
 
 NEEDS_VALUES = {"gather mask"}      # boolean masks that are constants still count their elements
 
@@ -83,6 +84,21 @@ def test_indices_that_differ_by_example():
     np.testing.assert_array_equal(found, [[2, 0, 0, 0], [0, 1, 0, 1], [0, 0, 2, 0]])
 
 
+@pytest.mark.parametrize("shapes", [((3, 3), (3,)), ((3, 3), (3, 2)), ((3, 3), (4, 3, 2)), ((4, 3, 3), (3,)),
+                                    ((4, 3, 3), (3, 2)), ((3, 3), (3, 3, 3))], ids=str)
+def test_systems_of_equations(shapes):
+    """Stacks of one side beside one matrix of the other; the matrix that examples share is taken apart once."""
+    a, b = (np.random.default_rng(0).normal(size=(3, *s)) for s in shapes)
+    for axes in ((0, 0), (None, 0), (0, None)):
+        given = [gc.asarray(x if axis == 0 else x[0]) for x, axis in zip((a, b), axes, strict=True)]
+        found = gc.vmap(gc.linalg.solve, in_axes=axes)(*given)
+        calls = {n.srcs[0].shape for n in topological([found.node]) if n.op.name == "library"}
+        assert calls == {(3, 3)} or axes[0] == 0 or len(shapes[0]) > 2
+        for k in range(3):
+            want = gc.linalg.solve(*[x[k] if axis == 0 else x for x, axis in zip(given, axes, strict=True)])
+            np.testing.assert_allclose(found.numpy()[k], want.numpy(), rtol=1e-9)
+
+
 def test_together_with_gradients_and_itself():
     x = np.random.default_rng(0).normal(size=(4, 3))
     w = gc.asarray(np.random.default_rng(1).normal(size=3))
@@ -108,5 +124,5 @@ def test_errors():
         gc.vmap(lambda a: (a, a), out_axes=(0,))(x)
     with pytest.raises(ShapeError, match="differs by example"):
         gc.vmap(lambda a: a * 2, out_axes=None)(x)
-    with pytest.raises(TracerError):
+    with pytest.raises(TracerError, match="differs by example"):
         gc.vmap(lambda a: a if a.sum() > 0 else -a)(x)
