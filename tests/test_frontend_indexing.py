@@ -281,6 +281,13 @@ def test_known_index_array_out_of_range_raises_at_the_call():
         gc.take(gc.zeros(3), 3)
 
 
+def test_index_arrays_in_any_order_of_memory():
+    x, index = np.arange(9.0), np.arange(6).reshape(2, 3)
+    for i in (index.T, -index.T, np.broadcast_to(index, (2, 2, 3)), index[:, ::2]):
+        np.testing.assert_array_equal(gc.asarray(x)[i].numpy(), x[i])
+        np.testing.assert_array_equal(gc.take(gc.asarray(x), gc.asarray(np.array(i, order="F")), axis=0).numpy(), x[i])
+
+
 def test_many_indices_are_checked_at_the_call_and_again_by_the_kernel_that_reads_them():
     index = np.arange(1 << 15) % 7
     x = gc.arange(7)

@@ -279,7 +279,7 @@ def _least(index: np.ndarray, n: int, axis: int, name: str) -> int:
 
 
 def _wrapped(index: np.ndarray, least: int, n: int, given: Node | None) -> Tensor:
-    index = index.astype(np.int64)  # a copy, so that nobody can write to it
+    index = index.astype(np.int64, order="C")   # a copy, so that nobody can write to it
     if least < 0:
         index = np.where(index < 0, index + n, index)
     if not index.ndim:
