@@ -461,14 +461,15 @@ def _while(node, srcs, lanes):
     def after(state, lanes):
         return _inside(body, [*state, *fixed], scalars, flags, flags[:carried], lanes)
 
+    def active(state):
+        return _both(lanes.active, holds(state, lanes))
+
     def turn(carry):
-        active, old = carry[0].node, _nodes(carry[1])
-        there = lanes._replace(active=active)
-        new = [_selected(active, a, b) for a, b in zip(after(old, there), old, strict=True)]
-        return wrap(_both(active, holds(new, there))), _handles(new)
+        old = _nodes(carry)
+        there = lanes._replace(active=active(old))
+        return _handles([_selected(there.active, a, b) for a, b in zip(after(old, there), old, strict=True)])
     if own:
-        start = wrap(_both(lanes.active, holds(state, lanes)))
-        _, found = loops.while_loop(lambda carry: any_(carry[0]), turn, (start, _handles(state)))
+        found = loops.while_loop(lambda s: any_(wrap(active(_nodes(s)))), turn, _handles(state))
     else:
         found = loops.while_loop(lambda s: wrap(holds(_nodes(s), lanes)),
                                  lambda s: _handles(after(_nodes(s), lanes)), _handles(state))
