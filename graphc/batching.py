@@ -16,6 +16,7 @@ import numpy as np
 
 from graphc import driver
 from graphc.api import loops
+from graphc.api.creation import eye
 from graphc.api.laziness import unlimited
 from graphc.api.manipulation import moveaxis
 from graphc.api.record import as_tensor, common_device, normalize_axis, wrap
@@ -300,8 +301,12 @@ def _library(node, srcs, lanes):
         ndim = len(srcs[0].shape) - 1
         axes = tuple(a % ndim + 1 for a in axes) if isinstance(axes, tuple) else axes % ndim + 1
         arguments = (n, axes, norm)
-    elif name == "solve":
-        srcs = _systems(node, srcs)
+    else:
+        if name == "solve":
+            srcs = _systems(node, srcs)
+        if lanes.active is not None:    # of examples that do not come here, any matrix that has an inverse is right
+            unit = eye(*srcs[0].shape[-2:], dtype=srcs[0].dtype, device=srcs[0].device)
+            srcs = [_selected(lanes.active, srcs[0], unit.node), *srcs[1:]]
     dtypes, shapes = routines.results(name, tuple(s.dtype for s in srcs), tuple(s.shape for s in srcs), arguments)
     call = make(ops.LIBRARY_CALL, dtypes, shapes, tuple(srcs), (name, arguments),
                 device=common_device("vmap", *srcs), site=node.site)

@@ -111,8 +111,11 @@ def test_while_loops():
 
 
 def test_examples_that_do_not_come_there_do_no_harm():
-    """Indices outside of what they read, and loops without an end."""
+    """Indices outside of what they read, matrices without an inverse, and loops without an end."""
     x = normal(3, 4)
+    check(lambda a, v: gc.cond(gc.any(a != 0), lambda a, v: gc.linalg.solve(gc.linalg.inv(a), v),
+                               lambda a, v: v + gc.linalg.cholesky(a + gc.eye(2)).sum(), a, v),
+          np.array([[[2.0, 1.0], [1.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]], [[-5.0, 1.0], [1.0, 2.0]]]), normal(3, 2))
     check(lambda n, x: gc.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, gc.asarray(0.0))),
           np.array([0, 3, 4]), x)
     check(lambda i, x: gc.cond(i < 4, lambda i: gc.scan(lambda c, v: (c + v * x[i], None), 0.0, x)[0],
