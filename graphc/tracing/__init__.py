@@ -25,6 +25,7 @@ from graphc import driver
 from graphc.canonical import is_exponent
 from graphc.errors import TracerError
 from graphc.ir import dtype as dt
+from graphc.ir.body import LOOPED
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, make, topological
 from graphc.ir.ops import BUFFER, CAST, CONST, PARAM
@@ -283,8 +284,9 @@ def is_spec(node: Node) -> bool:
 
 
 def stand_for_values(nodes: list[Node]) -> bool:
-    """Is any of them computed from a tensor without values?"""
-    return any(node.op is BUFFER and node.value is None for node in topological(nodes))
+    """Is any of them computed from a tensor without values, or from what a function is traced with?"""
+    return any(node.op is BUFFER and node.value is None and node.attrs in ((), driver.EXAMPLE, LOOPED)
+               for node in topological(nodes))
 
 
 def _placeholder(node: Node) -> Node:
