@@ -392,21 +392,20 @@ def _inside(body: Body, arrays: Sequence[Node], scalars: Sequence[Node], flags: 
             for root, node, want in zip(roots, found, wanted, strict=True)]
 
 
-def _depends(body: Body, flags: Sequence[bool]) -> list[bool]:
+def _depends(body: Body, flags: list[bool]) -> list[bool]:
     """Which results have a batch axis, if these inputs have one."""
     reached = depending(body.history, {place for place, flag in zip(body.inputs, flags, strict=True) if flag})
     return [root in reached for root in body.history]
 
 
-def _spread(body: Body, flags: Sequence[bool], carried: int) -> tuple[list[bool], list[bool]]:
+def _spread(body: Body, flags: list[bool], carried: int) -> tuple[list[bool], list[bool]]:
     """(inputs, results) that have a batch axis: what is carried has one from the start if it has one after any turn."""
     while True:
         results = _depends(body, flags)
-        results[:carried] = [a or b for a, b in zip(flags, results, strict=False)][:carried]
-        found = [*results[:carried], *flags[carried:]]
-        if found == flags:
-            return found, results
-        flags = found
+        carry = [a or b for a, b in zip(flags[:carried], results[:carried], strict=True)]
+        if carry == flags[:carried]:
+            return flags, [*carry, *results[carried:]]
+        flags = [*carry, *flags[carried:]]
 
 
 def _given(nodes: Sequence[Node], srcs: Sequence[Node | None], flags: Sequence[bool], lanes: _Lanes) -> list[Node]:

@@ -80,7 +80,9 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     cond_fun  val -> a bool, or a tensor of one element
     body_fun  val -> val, of the same structure, shapes and dtypes
 
-    Both functions are called once or twice. Raises ShapeError and DTypeError as `scan`.
+    Both functions are called once or twice. Inside vmap, where the condition may differ by example, it goes on as long
+    as that of any example holds, and examples that are done keep their values. Raises ShapeError and DTypeError as
+    `scan`.
 
     >>> import graphc as gc
     >>> x = gc.while_loop(lambda x: gc.abs(x * x - 2) > 1e-12, lambda x: (x + 2 / x) / 2, 1.0)
@@ -112,7 +114,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     operands  tensors or trees of them, computed whichever function is taken
 
     Both functions are called (once) and return the same structure, shapes and dtypes. What they read of other tensors
-    is computed inside the branch that is taken. Raises ShapeError and DTypeError where the results differ.
+    is computed inside the branch that is taken. Inside vmap, where pred differs by example, both sides are computed for
+    all, and the results chosen. Raises ShapeError and DTypeError where the results differ.
 
     >>> import graphc as gc
     >>> x = gc.asarray([3.0, 4.0])
