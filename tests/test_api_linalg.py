@@ -136,6 +136,9 @@ def test_einsum_broadcasts_and_refuses():
     raises(ValueError, "'ij' does not name the 3 axes", gc.einsum, "ij->i", gc.zeros((2, 3, 4)))
     raises(ValueError, "label 'k' of the result must occur", gc.einsum, "ij->k", gc.zeros((2, 3)))
     raises(ValueError, "holds '1', which is no label", gc.einsum, "i1->i", gc.zeros((2, 3)))
+    for shape in ((1, 3), (3, 1), (0, 1), (2, 3)):      # no axis of a diagonal broadcasts
+        raises(ValueError, f"label 'i' is both {shape[0]} and {shape[1]} in shape", gc.einsum, "ii->i", gc.ones(shape))
+    check(gc.einsum("ii,i->i", gc.asarray(x[:, :1]), gc.asarray(y[0])), np.einsum("ii,i->i", x[:, :1], y[0]))
 
 
 @given(st.lists(st.text("abcd", min_size=0, max_size=3), min_size=1, max_size=3), st.data())

@@ -277,6 +277,8 @@ def test_median():
     far = np.array([[1, np.inf], [np.inf, np.inf], [-np.inf, np.inf], [-np.inf, 1], [6e4, -6e4]], np.float16)
     for median in (gc.median, gc.nanmedian):
         assert np.array_equal(median(gc.asarray(far), axis=1), [np.inf, np.inf, np.nan, -np.inf, 0], equal_nan=True)
+    for quantile in (gc.quantile, gc.nanquantile):      # NumPy: NaN wherever an infinity is near
+        assert quantile(gc.asarray([1.0, 2.0, np.inf]), [0, 0.5, 0.75, 1]).tolist() == [1, 2, np.inf, np.inf]
     raises(ValueError, "between 0 and 1", gc.quantile, gc.zeros(3), 1.5)
 
 

@@ -57,6 +57,8 @@ NESTED.append(NESTED)
     (lambda: gc.ones(3)[gc.ones(3)], IndexError), (lambda: gc.zeros(2, dtype=[1]), TypeError),
     (lambda: gc.zeros(2, dtype=gc.ones(2)), TypeError), (lambda: gc.round(gc.ones(3), 0.5), TypeError),
     (lambda: gc.diff(gc.ones(3), n=0.5), TypeError), (lambda: gc.permute_dims(gc.ones(3), None), ValueError),
+    (lambda: gc.rot90(gc.ones((2, 2)), axes=(0, -2)), ValueError), (lambda: gc.rot90(gc.ones(2)), ValueError),
+    (lambda: gc.rot90(gc.ones((2, 2)), axes=(0, 1, 0)), ValueError),
     (lambda: gc.vstack(5), TypeError), (lambda: gc.hstack(gc.ones(())), TypeError),
     (lambda: gc.array_split(gc.ones(3), np.array(1.5)), TypeError), (lambda: gc.einsum(gc.ones(3), "i"), TypeError),
     (lambda: gc.repeat(gc.ones(3), [[1], [1, 2]]), TypeError), (lambda: gc.leaky_relu(gc.ones(3), "0.1"), TypeError),

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from graphc.api.axes import a_shape, an_int
+from graphc.api.axes import a_shape, an_int, ordered_axes
 from graphc.api.creation import arange
 from graphc.api.elementwise import floor_divide, remainder, where
 from graphc.api.indexing import checked, take
@@ -37,13 +37,16 @@ def rot90(x, /, k: int = 1, axes: tuple[int, int] = (0, 1)):
     >>> gc.rot90(gc.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 4], [1, 3]]
     """
-    first, second = axes
+    x = as_tensor(x)
+    if len(axes) != 2:
+        raise ShapeError(f"a plane has two axes, not {axes}", op="rot90")
+    first, second = ordered_axes(axes, x.ndim, "rot90")
     k = an_int(k, "rot90", "k") % 4
     if k == 2:
         return flip(flip(x, first), second)
     if k == 1:
         return swapaxes(flip(x, second), first, second)
-    return flip(swapaxes(x, first, second), second) if k else as_tensor(x)
+    return flip(swapaxes(x, first, second), second) if k else x
 
 
 def column_stack(arrays, /):

@@ -79,7 +79,11 @@ def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
 def _sizes(subscripts: str, terms: list[str], tensors: list) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for term, x in zip(terms, tensors, strict=True):
+        own: dict[str, int] = {}
         for label, n in zip(term, x.shape, strict=True):
+            if own.setdefault(label, n) != n:       # a diagonal, for which no axis broadcasts
+                raise ShapeError(f"{subscripts!r}: label {label!r} is both {own[label]} and {n} in shape {x.shape}",
+                                 op="einsum")
             if sizes.setdefault(label, n) == 1:
                 sizes[label] = n
             elif n not in (1, sizes[label]):
@@ -89,7 +93,7 @@ def _sizes(subscripts: str, terms: list[str], tensors: list) -> dict[str, int]:
 
 def _prepared(x, term: str, sizes: dict[str, int]) -> tuple:
     """The operand with each label once (repeated ones are a diagonal), without axes of size 1 that broadcast."""
-    keep = [i for i, label in enumerate(term) if x.shape[i] != 1 or sizes[label] == 1 or term.count(label) > 1]
+    keep = [i for i, label in enumerate(term) if x.shape[i] != 1 or sizes[label] == 1]
     x, labels = reshape(x, tuple(x.shape[i] for i in keep)), [term[i] for i in keep]
     for label in sorted(set(labels), key=labels.index):
         while labels.count(label) > 1:
@@ -103,8 +107,6 @@ def _diagonal(x, labels: list[str], i: int, j: int) -> tuple:
     order = (i, j, *(a for a in range(x.ndim) if a not in (i, j)))
     x = permute_dims(x, order)
     n = x.shape[0]
-    if x.shape[1] != n:
-        raise ShapeError(f"a repeated label has sizes {n} and {x.shape[1]} in one operand", op="einsum")
     x = slice_axis(reshape(x, (n * n, *x.shape[2:])), 0, 0, n, n + 1)
     return x, [labels[a] for a in order if a != j]
 

@@ -495,7 +495,9 @@ def quantile(x, q, /, axis=None, *, keepdims: bool = False):
     """The value below which a fraction q of the elements lies, linear between neighbours (numpy.quantile's default).
 
     q: one number in 0..1 or an array of them, whose axes come first in the result; a tensor is realized here. NaN where
-    there is a NaN. Hyndman & Fan, "Sample quantiles in statistical packages" (1996), definition 7.
+    there is a NaN. Beside an infinity it is what `median` gives: an element where q falls on one, the infinity between
+    it and a number (numpy.quantile has NaN there), NaN between both. Hyndman & Fan, "Sample quantiles in statistical
+    packages" (1996), definition 7.
 
     >>> import graphc as gc
     >>> gc.quantile(gc.asarray([1.0, 2.0, 3.0, 4.0]), 0.5).item()
