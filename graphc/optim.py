@@ -23,6 +23,8 @@ class Optimizer:
     """
 
     slots: tuple[str, ...] = ()     # the state that a parameter has, each of its shape
+    decoupled = False               # whether weight decay is taken off the parameter
+    counted = False                 # whether steps that a parameter has no gradient for are not counted for it
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
         self.parameters = list(parameters)
@@ -38,6 +40,8 @@ class Optimizer:
         self.weight_decay = weight_decay
         self.state = {name: [gc.zeros_like(p.detach(), dtype=p.dtype.accumulator) for p in self.parameters]
                       for name in self.slots}
+        if self.counted:    # written for few parameters, where a count of each would be for all
+            self.state["missed"] = [gc.asarray(np.zeros((), np.float32), device=p.device) for p in self.parameters]
 
     @property
     def lr(self) -> Tensor:
@@ -52,26 +56,27 @@ class Optimizer:
         gc.zero_grad(self.parameters)
 
     def step(self) -> None:
-        """Change every parameter that has a gradient."""
+        """Change every parameter that has a gradient. The others and their state stay: they take no step."""
         with gc.no_grad():
             count = self.count + 1
             for i, p in enumerate(self.parameters):
                 if p.grad is None:
+                    if self.counted:
+                        self.state["missed"][i].assign(self.state["missed"][i] + 1)
                     continue
                 wide = p.dtype.accumulator      # 0.999 is 1 in bfloat16, and 1e-8 is 0 in float16
                 old, g, lr = p.detach().astype(wide), p.grad.astype(wide), self._lr.astype(wide)
                 if self.weight_decay and not self.decoupled:
                     g = g + self.weight_decay * old
                 state = [self.state[name][i] for name in self.slots]
-                value, *new = self.update(old, g, count.astype(wide), lr, *state)
+                taken = count - self.state["missed"][i] if self.counted else count
+                value, *new = self.update(old, g, taken.astype(wide), lr, *state)
                 if self.weight_decay and self.decoupled:
                     value = value - lr * self.weight_decay * old
                 p.assign(value.astype(p.dtype))
                 for tensor, change in zip(state, new, strict=True):
                     tensor.assign(change)
             self.count.assign(count)
-
-    decoupled = False
 
     def update(self, p, g, count, lr, *state) -> tuple:
         """(the parameter after a step, its state after it)"""
@@ -119,9 +124,9 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Kingma & Ba (2015)."""
+    """Kingma & Ba (2015). A parameter's bias is corrected by the steps that it had a gradient for, as in PyTorch."""
 
-    slots = ("mean", "square")
+    slots, counted = ("mean", "square"), True
 
     def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0):

@@ -77,6 +77,29 @@ def test_steps(name):
     assert unused.tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_parameter_takes_only_the_steps_that_it_has_a_gradient_for(jitted, compiled):
+    """One count for all made the first step of a parameter that joins after a thousand three times too long."""
+    heads = [nn.parameter(np.array([1.0, -2.0])), nn.parameter(np.array([0.5]))]
+    optimizer = optim.Adam(heads, lr=0.1)
+
+    def step(head):
+        optimizer.zero_grad()
+        ((head - 3) ** 2).sum().backward()
+        optimizer.step()
+        return head.detach()
+
+    steps = [gc.jit(lambda head=head: step(head)) if jitted else lambda head=head: step(head) for head in heads]
+    values, states, taken = [h.numpy() for h in heads], [{}, {}], [0, 0]
+    for k in (0, 0, 0, 1, 0, 1, 1, 0):
+        taken[k] += 1
+        steps[k]()
+        values[k] = adam(values[k], 2 * (values[k] - 3), states[k], taken[k], np.float32(0.1))
+        for head, value in zip(heads, values, strict=True):
+            np.testing.assert_allclose(head.numpy(), value, rtol=2e-5)
+    assert optimizer.count.item() == 8 and [t.item() for t in optimizer.state["missed"]] == [3, 5]
+
+
 def test_state_goes_round():
     def train(optimizer, p, steps):
         for _ in range(steps):
