@@ -21,7 +21,7 @@ from graphc.build import build
 from graphc.codegen import target_of
 from graphc.config import settings
 from graphc.errors import MismatchError, Site
-from graphc.ir.node import Node, const_value, topological
+from graphc.ir.node import Node, const_value, needed, read, topological
 from graphc.ir.ops import ATTENTION, CAST, CONST, DOT, GET, LIBRARY_CALL, MOVEMENT, WEIGHTED
 from graphc.report import make_plan
 from graphc.runtime.backend import Backend
@@ -31,7 +31,7 @@ from graphc.tolerances import attention_mismatch, equal_bits, loop_mismatch, mis
 
 def check(roots: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:
     """Raise MismatchError if the values of the roots are not what the reference says; save a script that shows it."""
-    nodes = [n for n in topological(roots) if n.value is None and n.op is not CONST and not isinstance(n.dtype, tuple)]
+    nodes = [n for n in needed(roots) if n.value is None and n.op is not CONST and not isinstance(n.dtype, tuple)]
     graph = canonical.canonicalize(nodes)
     executable = backend.load(build(graph, backend.dialect).program)
     buffers = executable.run([leaf.value for leaf in graph.leaves], graph.params)
@@ -59,7 +59,7 @@ _NONE: dict[Node, bool] = {}
 
 def _largest_product(root: Node, arrays: dict[Node, np.ndarray]) -> float:
     """The largest element of the products that a result is computed from: gradients are differences of those."""
-    products = [np.abs(arrays[n].astype(np.float64)) for n in topological([root]) if n.op is DOT and n in arrays]
+    products = [np.abs(arrays[n].astype(np.float64)) for n in needed([root]) if n.op is DOT and n in arrays]
     return max((float(x[np.isfinite(x)].max(initial=0)) for x in products), default=0.0)
 
 
@@ -96,7 +96,7 @@ def _problem(node: Node, arrays: dict[Node, np.ndarray], matrix: Sequence[str]) 
             if call.op is not LIBRARY_CALL:
                 return loop_mismatch(arrays[node], result)
             return None if equal_bits(arrays[node], result) else "the library's result differs"
-        sources = [_array(s, arrays) for s in node.srcs]
+        sources = [_array(s, arrays) for s in read(node)]
         return mismatch(node.op, node.attrs, node.dtype, node.shape, arrays[node], sources, matrix)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from graphc.errors import GraphcError, IndexOutOfRange
 from graphc.ir.meaning import BadIndex
-from graphc.ir.node import Node, const_value, topological
-from graphc.ir.ops import ALIAS, CONST
+from graphc.ir.node import Node, const_value, needed, read
+from graphc.ir.ops import CONST
 
 
 def evaluate(nodes: Sequence[Node]) -> list[np.ndarray]:
@@ -19,35 +19,29 @@ def evaluate(nodes: Sequence[Node]) -> list[np.ndarray]:
 
     Iterative, so that the depth of the graph doesn't matter; an intermediate array is dropped after its last use.
     """
-    order = topological(nodes)
+    order = needed(nodes)
     uses = _uses(nodes, order)
     values: dict[Node, np.ndarray | tuple] = {}
     for node in order:
-        if not uses[node]:
-            continue
         values[node] = _value(node, values)
-        for src in _read(node):
-            uses[src] -= 1
-            if not uses[src]:
-                del values[src]
+        if node.value is None:
+            for src in read(node):
+                uses[src] -= 1
+                if not uses[src]:
+                    del values[src]
     return [values[node] for node in nodes]
 
 
 def _uses(nodes: Sequence[Node], order: list[Node]) -> dict[Node, int]:
     """How often each node is read; a root counts once more, so that it is kept."""
     uses = dict.fromkeys(order, 0)
+    for node in order:
+        if node.value is None:
+            for src in read(node):
+                uses[src] += 1
     for node in nodes:
         uses[node] += 1
-    for node in reversed(order):
-        if uses[node]:
-            for src in _read(node):
-                uses[src] += 1
     return uses
-
-
-def _read(node: Node) -> tuple[Node, ...]:
-    """The sources whose values are needed. The others of an ALIAS are the way of its gradient."""
-    return () if node.value is not None else node.srcs[:1] if node.op is ALIAS else node.srcs
 
 
 def _value(node: Node, values: dict):
@@ -55,7 +49,7 @@ def _value(node: Node, values: dict):
         return node.value.view(node.dtype.numpy, node.shape)
     if node.op is CONST:
         return np.asarray(const_value(node))
-    sources = [values[src] for src in _read(node)]
+    sources = [values[src] for src in read(node)]
     try:
         result = node.op.numpy(node.attrs, node.dtype, node.shape, *sources)
     except BadIndex as bad:

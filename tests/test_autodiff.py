@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.config import settings
 from graphc.errors import DTypeError, GradientError, ShapeError
 
 
@@ -179,6 +180,20 @@ def test_custom_vjp():
     wrong.defvjp(lambda x: (x, None), lambda _, g: (g.sum(),))
     with pytest.raises(ShapeError, match=r"\(\), its argument \(2,\)"):
         gc.grad(lambda x: wrong(x).sum())(x)
+
+
+def test_a_gradient_reads_what_custom_vjp_returned():
+    """The reference and GRAPHC_VERIFY computed what only gradients go through, a call that has no value."""
+    @gc.custom_vjp
+    def clipped(x):
+        return x * 1
+    clipped.defvjp(lambda x: (x * 1, None), lambda _, g: (gc.clip(g, -1, 1),))
+    x = variable(0.25, 3.0)
+    assert clipped(x).tolist() == [0.25, 3.0]
+    assert gc.grad(lambda x: (gc.checkpoint(clipped)(x) ** 2).sum())(x).tolist() == [0.5, 1.0]
+    with gc.backend("cpu"), settings.override(verify=True):
+        x = variable(0.25, 3.0)
+        assert gc.grad(lambda x: (gc.checkpoint(clipped)(x) ** 2).sum())(x).tolist() == [0.5, 1.0]
 
 
 def test_complex_gradients_point_uphill():

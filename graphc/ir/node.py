@@ -230,6 +230,21 @@ def topological(roots: Iterable[Node], is_leaf=lambda node: node.value is not No
     return list(order)
 
 
+def read(node: Node) -> tuple[Node, ...]:
+    """The sources that the node's value is computed from. The others of an ALIAS say where a gradient goes."""
+    return node.srcs[:1] if node.op is ALIAS else node.srcs
+
+
+def needed(roots: Sequence[Node]) -> list[Node]:
+    """The nodes that the values of the roots are computed from, sources first."""
+    order = topological(roots)
+    wanted = set(roots)
+    for node in reversed(order):
+        if node in wanted and node.value is None:
+            wanted.update(read(node))
+    return [node for node in order if node in wanted]
+
+
 def rebuild(node: Node, srcs: Sequence[Node]) -> Node:
     """The same operation on other sources; the same object when nothing differs."""
     srcs = tuple(srcs)
