@@ -178,8 +178,9 @@ class _Builder:
                 kernels.setdefault(node, set()).add(group)
         several = [n for n in reversed(order) if len(kernels.get(n, ())) > 1 and n.op.kind in (ELEMENTWISE, REDUCE)]
         cost = inlined_costs(order, stored) if several else {}
-        wanted = [n for n in several
-                  if cost[n] > (SHARE_COST / (len(kernels[n]) - 1) if n.size > 1 else SHARE_SCALAR)]
+        by_another = self._ends_of_kernels(order) if any(n.size == 1 for n in several) else set()
+        wanted = [n for n in several if cost[n] > (SHARE_COST / (len(kernels[n]) - 1)
+                                                   if n.size > 1 or n in by_another else SHARE_SCALAR)]
         covered: set[Node] = set()
         for node in wanted:
             stack = list(node.srcs)
@@ -189,6 +190,27 @@ class _Builder:
                     covered.add(src)
                     stack.extend(src.srcs)
         return set(wanted) - covered
+
+    def _ends_of_kernels(self, order: list[Node]) -> set[Node]:
+        """The numbers that the kernel could store whose sum they need last, as the next bias of a descent does: that is
+        no launch more. Else each step of such a loop is a kernel of its own text, with all the steps before it."""
+        last: dict[Node, Group | None] = {}         # None: memory alone
+        found = set()
+        for node in order:
+            if node.op is BUFFER:
+                last[node] = None
+            elif node in self.home:
+                last[node] = self.home[node]
+            elif all(src in last for src in node.srcs):
+                groups = {last[src] for src in node.srcs} - {None}
+                level = max((group.level for group in groups), default=0)
+                groups = {group for group in groups if group.level == level}
+                if len(groups) > 1:
+                    continue        # it would wait for both
+                last[node] = group = next(iter(groups), None)
+                if node.size == 1 and group is not None and group.kind == "row" and not group.parallel:
+                    found.add(node)
+        return found
 
     def _join_producer(self, unit: Unit, kind: str, sources: list[Group]) -> Group | None:
         """Row fusion: the group of something the unit reads, if the parallel coordinates agree."""
