@@ -93,6 +93,17 @@ def test_what_a_body_cuts_off_stays_cut_off():
     assert kept(gc.asarray(0.7)).item() == plain(gc.asarray(0.7)).item()
 
 
+def test_zeros_that_a_turn_writes_into():
+    """They are made in the body; outside of it they have no device, and took that of the body with them."""
+    def turn(c, row):
+        z = gc.zeros(3)
+        z[1] = c * row.sum()
+        return c + gc.tanh(z).sum(), z.at[gc.asarray([0, 0])].add(row[:2])
+    for part in range(2):
+        check(lambda c, x, part=part: gc.scan(turn, c.sum(), x)[part], normal(1), normal(4, 3))
+    check(lambda x: gc.cond(True, lambda: turn(x.sum(), x)[1], lambda: x), normal(3))
+
+
 def test_a_rule_of_the_users_own_is_refused_inside():
     @gc.custom_vjp
     def doubled(x):

@@ -51,7 +51,7 @@ def substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
         elif node.op is ALIAS and node.attrs and len(srcs) == 1:
             # what cuts off a level that is over has nothing to cut off any more
             new[node] = untracked(*srcs, *node.attrs) if node.attrs == (-1,) else srcs[0]
-        elif srcs and srcs == node.srcs and node.device != DEVICE:
+        elif srcs and srcs == node.srcs and node.device != DEVICE:     # zeros in a body are at home everywhere outside
             new[node] = node
         else:
             new[node] = make(node.op, node.dtype, node.shape, srcs, node.attrs, site=node.site)
