@@ -149,7 +149,8 @@ def _sweep(model, s: Loop, body: tuple, steps: dict) -> dict:
 def _ahead(model, s: Loop) -> list[dict]:
     """Places that are read soon: by this sweep, or by the next row, if this one stays in the cache for a second one."""
     row, at, found = model.kernel.parallel[-1:], "base + l", []
-    sweeps = [loads(x.body) for x in model.kernel.body if type(x) is Loop and x.kind == "reduce"]
+    sweeps = [loads(x.body) for x in model.kernel.body
+              if type(x) is Loop and x.kind == "reduce" and not any(type(y) is Loop for y in x.body)]
     for load in loads(s.body):
         index, size = load.attrs[1], s.axis.extent * load.dtype.itemsize
         step = index.coefficient(row[0]) if row else 0
