@@ -128,6 +128,9 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     >>> found.weights, found.inputs, found.outputs, found.activations
     (131072, 25600, 25600, 102400)
     """
+    if not callable(f):
+        raise DTypeError(f"a function is needed, then shapes of its arguments, not a {type(f).__name__}",
+                         op="estimate_memory")
     unknown = set((roles or {}).values()) - ROLES.keys()
     if unknown:
         raise ValueError(f"{min(unknown)!r} is no role; use {', '.join(ROLES)}")
@@ -169,7 +172,9 @@ def _estimate(role_of: dict[Node, str], outputs: dict[Node, str], taken_over: se
     computed = [node for node in outputs if node.value is None and node.op not in (CONST, PARAM, BUFFER)]
     if computed:
         planned, leaves = driver.planned(computed)
-        role_of |= {leaf: "weights" for leaf in leaves if leaf not in role_of}
+        numbers = "optimizer" if "optimizer" in role_of.values() else "weights"     # read by a training step: its own
+        role_of |= {leaf: "weights" if leaf.shape or leaf in variables else numbers
+                    for leaf in leaves if leaf not in role_of}
         memory = planned.memory
         free = {place for place, leaf in enumerate(leaves) if role_of[leaf] == "cache" or leaf in taken_over}
         owner = {memory.slot_of[root]: outputs[node] for root, node in zip(planned.roots, computed, strict=True)}

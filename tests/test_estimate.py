@@ -156,6 +156,7 @@ def test_the_table_names_every_part():
 
 @pytest.mark.parametrize(("call", "error", "text"), [
     (lambda: gc.estimate_memory(lambda x: 3, (2,)), DTypeError, "no tensor"),
+    (lambda: gc.estimate_memory(gc.ones(2)), DTypeError, "a function is needed"),
     (lambda: gc.estimate_memory(lambda x: x if x.sum() > 0 else -x, (2,)), TracerError, "without values"),
     (lambda: gc.spec((2, -1)), ShapeError, "no shape"),
     (lambda: gc.estimate_memory(lambda x: x, (2,), roles={"x": "junk"}), ValueError, "'junk' is no role"),
