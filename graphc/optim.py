@@ -41,7 +41,8 @@ class Optimizer:
         self.state = {name: [gc.zeros_like(p.detach(), dtype=p.dtype.accumulator) for p in self.parameters]
                       for name in self.slots}
         if self.counted:    # written for few parameters, where a count of each would be for all
-            self.state["missed"] = [gc.asarray(np.zeros((), np.float32), device=p.device) for p in self.parameters]
+            none = {p.device: gc.asarray(np.zeros((), np.float32), device=p.device) for p in self.parameters}
+            self.state["missed"] = [none[p.device].detach() for p in self.parameters]   # one value, until one is missed
 
     @property
     def lr(self) -> Tensor:
