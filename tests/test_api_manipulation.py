@@ -248,7 +248,7 @@ def test_strides_of_windows_add_no_zeros():
     """With a stride each element comes from a few taps: no zeros are put between windows, to be added with them."""
     x = gc.asarray(sample((4, 16, 29, 3)))
     plan = gc.plan(gc.overlap_add(x, 59, 2, stride=2))
-    assert plan.flops <= 6 * x.size, str(plan)
+    assert plan.flops <= 6 * x.size and len(plan.kernels) == 1, str(plan)
     raises(ValueError, "is that of the windows' elements", gc.overlap_add, gc.zeros((4, 3)), 6, 1)
     raises(ValueError, "stride 0 and dilation 1 positive", gc.overlap_add, gc.zeros((4, 3)), 6, stride=0)
 

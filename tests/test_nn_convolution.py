@@ -1,6 +1,8 @@
 """Convolution and pooling layers against loops in NumPy, and their gradients."""
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from test_gradients import check
@@ -133,3 +135,33 @@ def test_pooling_and_its_gradient_are_maps(size, window):
     assert len(names) <= 3 and all(name.startswith("map") for name in names)
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("size, window, stride, padding, kernels", [
+    ((1029,), 4, 4, 0, 3), ((75,), 2, 2, 1, 3), ((1100,), 3, 2, 1, 3), ((9, 33), 2, 2, 0, 4), ((12, 14), 3, 2, 1, 4)])
+def test_the_gradient_of_pooling_goes_over_windows(size, window, stride, padding, kernels):
+    """Below an activation and a bias, whose gradient is a sum of it; over parts of windows, equal elements and NaN."""
+    pool = gc.max_pool1d if len(size) == 1 else gc.max_pool2d
+    x, b = np.random.default_rng(0).integers(-2, 4, (2, 3, *size)).astype(np.float32), normal(3).astype(np.float32)
+    x.reshape(-1)[::47] = np.nan
+
+    def loss(x, b):
+        return (pool(gc.relu(x + b.reshape(-1, *(1,) * len(size))), window, stride, padding) * 3).sum()
+    found = []
+    for backend in ("reference", "cpu"):
+        with gc.backend(backend):
+            results = gc.grad(loss, argnums=(0, 1))(gc.asarray(x), gc.asarray(b))
+            plan = gc.plan(*results)
+            found.append([t.numpy() for t in results])
+    assert len(plan.kernels) <= kernels
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+
+
+def test_what_divides_by_a_few_is_stored_through_the_caches(monkeypatch):
+    monkeypatch.setattr(sys.modules["graphc.passes.lower"], "STREAM", 0)
+    x = gc.asarray(normal(1, 1, 4099).astype(np.float32))
+    found = gc.grad(lambda x: (gc.max_pool1d(x, 2) ** 2).sum())(x).numpy()[0, 0]
+    pairs = x.numpy()[0, 0, :-1].reshape(-1, 2)
+    expected = np.where(pairs == pairs.max(1, keepdims=True), 2 * pairs, 0).reshape(-1)
+    np.testing.assert_array_equal(found, [*expected, 0])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from graphc.api.axes import a_shape, an_int, ordered_axes
 from graphc.api.creation import zeros
-from graphc.api.manipulation import moveaxis, pad, permute_dims, reshape
+from graphc.api.manipulation import moveaxis, pad, permute_dims, reshape, stack
 from graphc.api.record import as_tensor, movement, normalize_axis, wrap
 from graphc.errors import ShapeError, user_site
 from graphc.ir import ops
@@ -94,15 +94,18 @@ def _added(x, axis: int, size: int, stride: int, dilation: int, start: int):
     if stride == k and dilation == 1:       # disjoint: one after the other
         y = reshape(moveaxis(x, -1, axis + 1), (*shape[:axis], x.shape[axis] * k, *shape[axis + 1:]))
         return _moved(y, axis, -start, size)
-    total = zeros(shape, dtype=x.dtype, device=x.device)
-    for r in range(min(stride, size)):
+    turns = -(-size // stride)
+    phases = []
+    for r in range(stride):
         taps = [t for t in range(k) if (r + start - t * dilation) % stride == 0]
         if taps:
             step = taps[1] - taps[0] if len(taps) > 1 else 1
-            phase = _shifted(x[..., taps[0]:taps[-1] + 1:step], axis, len(range(r, size, stride)),
-                             step * dilation // stride, (r + start - taps[0] * dilation) // stride)
-            total = total.at[(slice(None),) * axis + (slice(r, None, stride),)].set(phase)
-    return total
+            phases.append(_shifted(x[..., taps[0]:taps[-1] + 1:step], axis, turns, step * dilation // stride,
+                                   (r + start - taps[0] * dilation) // stride))
+        else:
+            phases.append(zeros((*shape[:axis], turns, *shape[axis + 1:]), dtype=x.dtype, device=x.device))
+    y = reshape(stack(phases, axis=axis + 1), (*shape[:axis], turns * stride, *shape[axis + 1:]))
+    return _moved(y, axis, 0, size)
 
 
 def _shifted(x, axis: int, size: int, dilation: int, start: int):

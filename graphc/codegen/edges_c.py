@@ -55,7 +55,7 @@ def pieces(body: tuple, axis: Axis, lets: dict[str, Node], row: Axis | None = No
 
     def at(place: int | None) -> Index | None:
         return None if place is None else ix.shift(ix.mul(rest, -1), place)
-    found = [(at(start), at(stop), _used(tuple(replace(s, value=with_answers(asked[s.value], across | answers))
+    found = [(at(start), at(stop), used(tuple(replace(s, value=with_answers(asked[s.value], across | answers))
                                                for s in body))) for start, stop, answers in parts]
     return Pieces(found, agreement(across) if across else None, body)
 
@@ -150,7 +150,7 @@ def _is_condition(expr: Node, lets: dict[str, Node]) -> bool:
     return expr.op is CONST or (expr.op in (AND, OR, WHERE) and all(_is_condition(s, lets) for s in expr.srcs))
 
 
-def _used(body: tuple) -> tuple:
+def used(body: tuple) -> tuple:
     """The statements without names that nothing reads."""
     read: set[str] = set()
     out: list = []
@@ -199,9 +199,10 @@ def evaluated(model, s: Loop, lets: dict[str, Node], chunk: int) -> tuple[Loop, 
         reduced.append(replace(x, value=element if kept is x.value else rebuild(x.value, [element])))
     rows = stretches(tuple(stores), s.axis)
     parts = pieces(rows.body if rows else tuple(stores), rows.inner if rows else s.axis, lets)
-    if rows is None and parts is None:
+    if rows is None and parts is None and model.by_few(tuple(stores), s.axis) is None:
         return None
     start, stop = "first", "first + count"
-    body = [model.stretched(rows, start, stop, parts)] if rows else loops(model, parts, s.axis, start, stop)
+    body = [model.stretched(rows, start, stop, parts)] if rows else loops(model, parts, s.axis, start, stop) \
+        if parts else [model.counted(Loop(s.axis, "vector", tuple(stores)), start, stop, {})]
     arrays = [{"name": name, "type": model.spell.language.register(value.dtype)} for value, name in names.items()]
     return replace(s, body=tuple(reduced)), {"arrays": arrays, "chunk": chunk, "body": body}

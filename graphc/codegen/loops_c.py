@@ -22,6 +22,7 @@ from graphc.codegen.halves_c import in_runs, loads
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.reductions_c import dealt, reduction, scan
+from graphc.codegen.short_stretches_c import ShortStretches, short_stretches
 from graphc.codegen.spell import dialect, register_bytes
 from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import Stretches, stretches
@@ -178,7 +179,8 @@ class _Model:
                 stop = f"MIN({stop}, {self.spell.index(s.limit)})"
             if turned := turned_from(s):
                 return self.turned(s, *turned)
-            if self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body):
+            streams = self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body)
+            if streams and self.by_few(s.body, s.axis) is None:
                 return self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
         start, stop = "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s)
@@ -218,9 +220,14 @@ class _Model:
     def counted(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if (runs := in_runs(self, s, start, stop)) is not None:
             return runs
+        if (few := self.by_few(s.body, s.axis)) is not None:
+            return few.model(self, start, stop, s)
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
         return {"kind": kind, "axis": s.axis.name, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
+
+    def by_few(self, body: tuple, axis: Axis) -> ShortStretches | None:
+        return short_stretches(body, axis, self.spell.arrays)
 
     def stretched(self, rows: Stretches, start: str, stop: str, parts: Pieces | None = None) -> dict:
         """A loop in stretches, and `parts` of each of them."""
@@ -229,17 +236,25 @@ class _Model:
         return rows.model(self.spell, start, stop, body)
 
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
+        if (few := self.by_few(s.body, s.axis)) is not None:
+            return few.model(self, start, stop, s)
         length = (s.axis.extent if s.limit is None else s.limit.const) - (0 if s.start is None else s.start.const)
         long = is_long_arithmetic(s.body) and (not self.lanes_of_row or length >= self.kernel.strip)
-        lanes = self.lanes_of_row if length >= self.lanes_of_row else self.lanes_of_row // 2
-        if length >= lanes > 1 and not (long and called_often(s.body)) and not misleads(s.body):
-            return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop,
-                    "lanes": lanes, "body": self.statements(s.body, {})}
+        if not (long and called_often(s.body)) and (found := self.overlapping(s, start, stop, length)):
+            return found
         if not self.lanes_of_row and _is_move(s):
             return self.moved(s, start, stop)
         if long:
             return strips(self, s, start, stop)
         return self.counted(s, start, stop, enclosing)
+
+    def overlapping(self, s: Loop, start: str, stop: str, length: int) -> dict | None:
+        """A short row, or a piece of one, of that length, by whole vectors; None: it has fewer elements."""
+        lanes = self.lanes_of_row if length >= self.lanes_of_row else self.lanes_of_row // 2
+        if not length >= lanes > 1 or misleads(s.body):
+            return None
+        return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop, "lanes": lanes,
+                "body": self.statements(s.body, {})}
 
     def independent(self, body: tuple, axis: Axis) -> bool:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would

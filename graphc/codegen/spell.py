@@ -99,6 +99,7 @@ class Speller:
         self.helpers: dict[str, None] = {}
         self.checks: list[Node] = []
         self.arrays: dict[str, str] = {}        # name of an accumulation that is an array -> the subscript here
+        self.steps: Axis | None = None          # one whose steps are literal: neighbours of several turns are known
         self._axes: dict[Axis, str] = {}
         self._strides: dict[tuple, str] = {}    # buffer, what moves along it, by how much -> the argument
         self._offsets: dict[tuple, dict[int, str]] = {}     # buffer and terms of an index -> its constants so far
@@ -143,7 +144,8 @@ class Speller:
             elif k == -1:
                 parts.append(f" - {text}")
             else:
-                stride = self._strides.get((buffer, atom, k)) or self.arg(k, short if k in DEALT else 1)
+                stride = self._strides.get((buffer, atom, k)) or \
+                    self.arg(k, SHORT if atom == self.steps else short if k in DEALT else 1)
                 if buffer is not None:
                     self._strides[buffer, atom, k] = stride
                 parts.append(f" + {text} * {stride}")
@@ -159,7 +161,7 @@ class Speller:
         for step in range(4) if buffer is not None else ():
             if offset - step in before:
                 return f"{before[offset - step]} + {step}" if step else before[offset]
-        text = self.arg(offset, SHORT if self.kernel.unrolled and index.terms else 1)
+        text = self.arg(offset, SHORT if (self.kernel.unrolled or self.steps) and index.terms else 1)
         if text.startswith("a"):    # no literal
             before[offset] = text
         return text

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
+from graphc.ir.index import Axis
 from graphc.ir.kernel import VALUE, Accumulate, If, Kernel, Let, Loop, Store, Template, below, operands
 from graphc.ir.node import Node
 from graphc.ir.ops import ADD, CAST, ELEMENTWISE, MUL, SUB, WHERE
@@ -52,6 +53,14 @@ class CSpeller(Speller):
     @functools.cached_property
     def in_pairs(self) -> bool:
         return _stores_neighbours(self.kernel.body)
+
+    @contextmanager
+    def stepping(self, axis: Axis) -> Iterator[None]:
+        """Where each turn of a loop over the axis stores several neighbours, as the kernel's own loops may not."""
+        outside = self.in_pairs, self.steps
+        self.in_pairs, self.steps = True, axis
+        yield
+        self.in_pairs, self.steps = outside
 
     @contextmanager
     def inside(self, body: tuple) -> Iterator[None]:

@@ -39,9 +39,8 @@ class Stretches(Struct, frozen=True):
 def stretches(body: tuple, axis: Axis) -> Stretches | None:
     """None where no index divides by what a stretch would make constant, or some would still divide at each element by
     more than a FEW."""
-    indices = _indices(body)
-    divided = [atom for index in indices for atom in _divisions(index, axis) if atom.numerator.coefficient(axis) == 1]
-    long = [atom for atom in divided if atom.denominator > FEW]
+    divided = [atom for index in indices(body) for atom in divisions(index, axis)]
+    long = [atom for atom in divided if atom.denominator > FEW and atom.numerator.coefficient(axis) == 1]
     if not long:
         return None
     shortest = min(long, key=lambda atom: atom.denominator)
@@ -52,29 +51,29 @@ def stretches(body: tuple, axis: Axis) -> Stretches | None:
     outer, inner = Axis(f"{axis.name}_row", high // length + 1), Axis(f"{axis.name}_column", length)
     fixed = ix.add(position, ix.mul(ix.of(axis), -1))
     there = ix.add(ix.add(ix.mul(ix.of(outer), length), ix.of(inner)), ix.mul(fixed, -1))
-    new = _Substitution(axis, there)
+    new = Substitution(axis, there)
     changed = tuple(new.statement(s) for s in body)
-    left = [atom for index in _indices(changed) for atom in (*_divisions(index, inner), *_divisions(index, axis))]
+    left = [atom for index in indices(changed) for atom in (*divisions(index, inner), *divisions(index, axis))]
     if any(atom.denominator > FEW for atom in left):
         return None
     named = _Naming(outer, inner)
     return Stretches(axis, outer, inner, position, named.names, tuple(named.statement(s) for s in changed))
 
 
-def _indices(body: tuple) -> list[Index]:
+def indices(body: tuple) -> list[Index]:
     return [*(s.index for s in body if type(s) is Store), *indices_of(s.value for s in body)]
 
 
-def _divisions(index: Index, axis: Axis) -> list[FloorDiv | Mod]:
+def divisions(index: Index, axis: Axis) -> list[FloorDiv | Mod]:
     """The quotients and remainders in an index, also those inside of others, that change along the axis."""
     found = []
     for atom, _ in index.terms:
         if type(atom) in (FloorDiv, Mod) and axis in ix.axes_of(atom.numerator):
-            found += [atom, *_divisions(atom.numerator, axis)]
+            found += [atom, *divisions(atom.numerator, axis)]
     return found
 
 
-class _Substitution:
+class Substitution:
     """Expressions with an index for an axis."""
 
     def __init__(self, axis: Axis, new: Index):
@@ -111,7 +110,7 @@ class _Substitution:
         return self.done[root]
 
 
-class _Naming(_Substitution):
+class _Naming(Substitution):
     """Expressions with names for the quotients and remainders that change along one axis, but not along another."""
 
     def __init__(self, axis: Axis, inner: Axis):

@@ -12,8 +12,11 @@ from msgspec import Struct
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Local, Loop, Store, Template, data_exprs, operands
-from graphc.ir.ops import BITCAST, CAST, CONTRACT, ELEMENTWISE, FENCE, FMA, M2
+from graphc.ir.kernel import (
+    INDEX, LOAD, VALUE, Accumulate, If, Kernel, Let, Local, Loop, Store, Template, data_exprs, operands,
+)
+from graphc.ir.node import Node
+from graphc.ir.ops import AND, BITCAST, CAST, CONTRACT, ELEMENTWISE, EQ, FENCE, FMA, LE, LT, M2
 
 HALF_L2 = 1 << 18
 _FREE = (FENCE, BITCAST, CAST)
@@ -43,6 +46,7 @@ def kernel_cost(kernel: Kernel) -> Cost:
     loads: list[_Access] = []
     stores: list[_Access] = []
     flops = 0.0
+    asked: set[str] = set()     # names of what is asked about indices
 
     def visit(statements: tuple, loops: tuple[Axis, ...], stage: int | None, seen: set, share: float = 1.0) -> None:
         nonlocal flops
@@ -63,7 +67,7 @@ def kernel_cost(kernel: Kernel) -> Cost:
                 for body in (*(o.body for o in s.operands), s.epilogue):
                     visit(body, outer, here, seen, share)
             elif type(s) is not Local:
-                flops += share * _statement(kernel, s, loops, here, loads, stores, seen)
+                flops += share * _statement(kernel, s, loops, here, loads, stores, seen, asked)
 
     visit(kernel.body, kernel.parallel, None, set())
     return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), round(flops))
@@ -86,7 +90,7 @@ def _multiply_adds(s: Template) -> int:
     return prod(s.span(name).size for name in "mnk")
 
 
-def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
+def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen, asked) -> int:
     times = prod(a.extent for a in loops)
     roots = [s.value]
     count = 0
@@ -96,6 +100,8 @@ def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
             roots.append(s.other)
     elif type(s) is Store and s.local is None:
         stores.append(_access(s.buffer, s.index, loops, stage, kernel))
+    elif type(s) is Let and _is_of_indices(s.value, asked):
+        asked.add(s.name)
     stack = list(roots)
     while stack:
         expr = stack.pop()
@@ -104,10 +110,19 @@ def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen) -> int:
         seen.add((expr, loops))
         if expr.op is LOAD:
             loads.append(_access(expr.attrs[0], expr.attrs[1], loops, stage, kernel))
-        elif expr.op.kind == ELEMENTWISE and expr.op not in _FREE:
+        elif expr.op.kind == ELEMENTWISE and expr.op not in _FREE and not _is_of_indices(expr, asked):
             count += 2 * times if expr.op is FMA else times
         stack.extend(operands(expr))
     return count
+
+
+def _is_of_indices(expr: Node, asked: set[str]) -> bool:
+    """Whether it asks about indices alone."""
+    if expr.op is AND:
+        return all(_is_of_indices(src, asked) for src in expr.srcs)
+    if expr.op is VALUE:
+        return expr.attrs[0] in asked
+    return expr.op in (LT, LE, EQ) and all(src.op is INDEX for src in expr.srcs)
 
 
 def _access(buffer: int, index, loops, stage: int, kernel: Kernel) -> _Access:

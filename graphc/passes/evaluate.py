@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 from math import prod
 
+from graphc.ir import index as ix
 from graphc.ir.node import Node
 from graphc.ir.ops import (
     BLOCKED, BUFFER, CONCAT, CONTRACT, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, M2, MOVEMENT, OTHER, PAD, PART,
-    REDUCE, RESHAPE, SCAN, SCATTER, SOURCE, TAKE_ALONG, UPDATE,
+    PERMUTE, REDUCE, RESHAPE, SCAN, SCATTER, SLICE, SOURCE, TAKE_ALONG, UPDATE, WINDOW,
 )
 
 # Writing an element and reading it again, in additions of the same width (measured: 8 bytes of memory traffic take as
@@ -34,14 +35,15 @@ ONE_BY_ONE = 4              # evaluations in vectors that take as long as one in
 QUERIES = 96                # an attention reads keys and values once for this many queries
 
 
-def inlined_costs(order: list[Node], stored: set[Node]) -> dict[Node, float]:
-    """What one element of each expression costs when what is under it, down to stored values, is computed in place."""
+def inlined_costs(order: list[Node], stored: set[Node], windows: bool = True) -> dict[Node, float]:
+    """What one element of each expression costs when what is under it, down to stored values, is computed in place;
+    without `windows`, down to these too."""
     cost: dict[Node, float] = {}
     positions: set[Node] = set()        # integers from counters alone: loops have such arithmetic anyhow
     padded: set[Node] = set()           # of which some elements are those of an edge
     for node in order:
         op, srcs = node.op, node.srcs
-        if op.kind == SOURCE or is_anchor(node):    # an anchor's result lies there
+        if op.kind == SOURCE or is_anchor(node) or (op is WINDOW and not windows):  # an anchor's result lies there
             cost[node] = 0.0
             if _is_position(node):
                 positions.add(node)
@@ -73,10 +75,15 @@ def _is_position(node: Node) -> bool:
     return cheap and node.dtype.kind in "iu" and node.op is not BUFFER
 
 
-def worth_storing(evaluations: float, size: int, cost: float, copies: float) -> bool:
-    """True when computing the expression again costs more than one store and its re-reads, or when its copies, which
-    few elements may need (the edges of a padded array), would be most of a kernel's text."""
-    return size > 0 and ((evaluations / size - 1) * (cost - READ_COST) > STORE_COST or (copies - 1) * cost > COPIED)
+def worth_storing(evaluations: float, size: int, cost: float) -> bool:
+    """True when computing the expression again costs more than one store and its re-reads."""
+    return size > 0 and (evaluations / size - 1) * (cost - READ_COST) > STORE_COST
+
+
+def is_long_text(copies: float, cost: float) -> bool:
+    """Whether the copies of an expression, which few elements may need (the edges of a padded array), would be most of
+    a kernel's text."""
+    return (copies - 1) * cost > COPIED
 
 
 def is_anchor(node: Node) -> bool:
@@ -102,6 +109,13 @@ def is_short(node: Node) -> bool:
     """A reduction that may be unrolled into an expression."""
     return (node.op.kind == REDUCE and len(node.attrs) == 2 and node.attrs[1] != "pairwise"
             and node.op is not M2 and node.srcs[0].shape[node.attrs[0]] <= UNROLLED)
+
+
+def is_of_short_rows(node: Node) -> bool:
+    """Whether something is computed from what short rows, or windows, are reduced to."""
+    while node.op is RESHAPE:
+        node = node.srcs[0]
+    return node.op.kind == ELEMENTWISE and any(is_short(src) for src in node.srcs)
 
 
 def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:
@@ -171,7 +185,9 @@ class Copies(Readings):
     """At how many places an expression would stand in the text of a kernel."""
 
     def read_by(self, node: Node, count: float) -> None:
-        """The node stands at `count` places."""
+        """The node stands at `count` places; all taps of windows that are added up where they were read, at one."""
+        if node.op is WINDOW:
+            count = max(1, count / max(node.shape[node.attrs[0] + 1], 1))
         note = self._share if node.op.kind in (ELEMENTWISE, REDUCE) or node.op is EXPAND else self._move
         for src in node.srcs:
             note(src, count)
@@ -183,18 +199,21 @@ class Evaluations(Readings):
     def __init__(self):
         super().__init__()
         self._packed: set[Node] = set()     # computed where a contraction packs a factor, element by element
+        self._taps: dict[Node, int] = {}    # read an element of an axis at a time, as windows are that are added up
 
     def read_by(self, node: Node, count: float, alone: bool) -> None:
         """The node is evaluated `count` times in all; note what that means for its sources. `alone`: as in
         `Repetitions`."""
         kind = node.op.kind
+        shape = self._note_taps(node)
         packed = node in self._packed and not alone
         if packed or kind == CONTRACT:
             self._packed.update(src for src in node.srcs if packed or src.size >= PACKED)
         if kind == ELEMENTWISE or node.op is EXPAND:
             for src in node.srcs:
                 alike = src.shape == node.shape or (packed and src.size > 1)
-                self._share(src, count if alike else count / _hoisted(src.shape, node.shape))
+                once = _hoisted(src.shape, shape if is_of_short_rows(src) else node.shape)
+                self._share(src, count if alike else count / once)
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
         elif node.op is BLOCKED:
@@ -229,6 +248,26 @@ class Evaluations(Readings):
         else:
             for src in node.srcs:
                 self._move(src, max(count, src.size))
+
+
+    def _note_taps(self, node: Node) -> tuple[int, ...]:
+        """Its shape without the axis that it is read by elements of; and the same is noted for its sources."""
+        op, shape, axis = node.op, node.shape, self._taps.get(node)
+        if op is SLICE:
+            src = node.srcs[0].shape
+            axis = next((k for k, n in enumerate(shape) if n == 1 < src[k]), axis)
+        if axis is None:
+            return shape
+        if op is PERMUTE:
+            self._taps[node.srcs[0]] = node.attrs[0][axis]
+        elif op is RESHAPE:
+            groups = ix.reshape_groups(node.srcs[0].shape, shape)
+            old = next((a for a, b in groups if axis in b), ())
+            if len(old) == 1:
+                self._taps[node.srcs[0]] = old[0]
+        elif op.kind == ELEMENTWISE or op in (EXPAND, SLICE):
+            self._taps |= {src: axis for src in node.srcs if len(src.shape) == len(shape)}
+        return (*shape[:axis], 1, *shape[axis + 1:])
 
 
 class Repetitions:

@@ -94,8 +94,12 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     lowering, factors = _refined(group, schedule, choices)
     blocks = None if schedule.target.group else lowering.blocks()
     if lowering.is_narrow():
-        lowering = Lowering(group, schedule, factors, choices, written_out=lowering.windows())
-        lowering.build()
+        for axes in lowering.windows():
+            written = Lowering(group, schedule, factors, choices, written_out=axes)
+            written.build()
+            if len(written.computed()) <= WRITTEN_OUT:
+                break
+        lowering = written
     elif blocks is not None:
         lowering = Lowering(group, schedule, factors, choices, blocks)
         lowering.build()
@@ -185,19 +189,18 @@ class Lowering:
         roots = [s.value for stage in self.stages for s in stage.body]
         return [expr for expr in below(roots, gathered=False) if expr.op.kind == ELEMENTWISE]
 
-    def windows(self) -> tuple[Axis, ...]:
-        """Of a narrow map, the axes to write out: the last; with it the one before if that is as short, as in small
-        matrices; or the one before the vectorised one, as the rows of a window are, where something is the same for
-        all of these."""
+    def windows(self) -> list[tuple[Axis, ...]]:
+        """Of a narrow map, the axes to write out, if the text is short enough, and otherwise: the last; with it the one
+        before if that is as short, as in small matrices; or the one before the vectorised one, as the rows of a window
+        are, where something is the same for all of these, or divides by how many they are."""
         if self.axes[-2].extent <= NARROW:
-            return self.axes[-2:]
+            return [self.axes[-2:]]
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
-            row, column, _ = self.axes[-3:]
-            found = [ix.axes_of(index) for index in self.indices]
-            short = len(self.computed()) * row.extent * self.axes[-1].extent <= WRITTEN_OUT
-            if short and any(column in axes and row not in axes for axes in found):
-                return row, self.axes[-1]
-        return self.axes[-1:]
+            row, column, last = self.axes[-3:]
+            found = [(ix.axes_of(index), ix.is_linear(index)) for index in self.indices]
+            if any(column in axes and row not in axes or row in axes and not linear for axes, linear in found):
+                return [(row, last), (last,)]
+        return [self.axes[-1:]]
 
     def _write_out(self, axes: tuple[Axis, ...]) -> list[Index]:
         """Take axes away: the flat index for each of their elements, whose stores stand one after the other."""

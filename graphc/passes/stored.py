@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from graphc.ir.node import Node
 from graphc.ir.ops import (
     BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
-    SOURCE, WINDOW,
+    SLICE, SOURCE, WINDOW,
 )
 from graphc.passes.evaluate import (
-    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_short,
-    short_reduction_inlined, worth_storing,
+    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_long_text,
+    is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
 )
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -34,16 +34,24 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
 
 def _decide(order: list[Node], roots: tuple[Node, ...], users: Users) -> tuple[set[Node], set[Node]]:
     """What is stored, and the anchors. The cost of recomputing ends at what is stored, hence the second round."""
-    stored, anchors, costly = _decide_once(order, roots, users, inlined_costs(order, set()))
+    kept = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
+    windowed = any(node.op is WINDOW for node in order)
+
+    def once(kept: set[Node], stored: set[Node]) -> tuple[set[Node], set[Node], set[Node], bool]:
+        cost = inlined_costs(order, stored)
+        return _decide_once(order, kept, users, cost, inlined_costs(order, stored, False) if windowed else cost)
+    stored, anchors, spread, costly = once(kept, set())
     if costly:
-        stored, anchors, _ = _decide_once(order, roots, users, inlined_costs(order, stored | anchors))
+        stored, anchors, _, _ = once(kept | spread, stored | anchors)
     return stored, anchors
 
 
-def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost: dict[Node, float]
-                 ) -> tuple[set[Node], set[Node], bool]:
-    """What is stored, the anchors, and whether that follows from a cost, which a lower one might not ask for."""
-    stored = {r for r in roots if r.op is not BUFFER and r.op.kind != OTHER}
+def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[Node, float], text: dict[Node, float]
+                 ) -> tuple[set[Node], set[Node], set[Node], bool]:
+    """What is stored, with what is `kept` in any case; the anchors; what of the former is stored because something
+    larger reads it; and whether that follows from a cost, which a lower one might not ask for. `text`: the cost down to
+    windows: all their taps that one element reads are often one element of what they are of."""
+    stored, spread = set(kept), set()
     anchors: set[Node] = set()
     costly = False
     counts, copies, repetitions = Evaluations(), Copies(), Repetitions()
@@ -63,10 +71,16 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
             (stored if written_out else anchors).add(node)
         elif node not in stored:
             readers = users.get(node, ())
-            if _must_store(node, readers) or _interleaves(node, readers) or _asks_often(node, readers, anchors):
+            if _must_store(node, readers) or _interleaves(node, users, anchors) or _asks_often(node, readers, anchors):
                 stored.add(node)
-            elif worth_storing(evaluations, size, cost[node], places):
-                stored.add(node)
+            elif worth_storing(evaluations, size, cost[node]):
+                stored.add(_under_windows(node))
+                costly = True
+            elif size and is_long_text(places, text[node]):
+                part = _spread_part(node, cost)
+                if part and not is_long_text(places, text[node] - text[part]):
+                    spread.add(part)
+                stored.add(part if part in spread else _under_windows(node))
                 costly = True
         if node in anchors or node in stored:
             evaluations, places = size, 1
@@ -74,7 +88,31 @@ def _decide_once(order: list[Node], roots: tuple[Node, ...], users: Users, cost:
         repetitions.read_by(node, alone)
         counts.read_by(node, evaluations, alone)
         copies.read_by(node, min(places, 1e9))
-    return stored - anchors, anchors, costly
+    return stored - anchors, anchors, spread, costly
+
+
+def _spread_part(node: Node, cost: dict[Node, float]) -> Node | None:
+    """The costliest expression of short rows, as the quotient in the gradient of a maximum over windows is, that is
+    repeated along them to meet what they are of in this one: it is smaller, and can be stored as well."""
+    found: dict[Node, None] = {}
+    seen, stack = {node}, [node]
+    while stack:
+        for src in stack.pop().srcs:
+            if (src.size == node.size and src.op.kind == ELEMENTWISE) or src.op in (EXPAND, RESHAPE, PERMUTE):
+                if src not in seen:
+                    seen.add(src)
+                    stack.append(src)
+            elif 2 * src.size <= node.size and is_of_short_rows(src):
+                found[src] = None
+    return max(found, key=lambda src: cost[src], default=None)
+
+
+def _under_windows(node: Node) -> Node:
+    """What windows are of, which has fewer elements."""
+    below = node
+    while below.op in (PERMUTE, WINDOW):
+        below = below.srcs[0]
+    return below if below.size < node.size and below.op.kind != SOURCE else node
 
 
 def _of_windows(node: Node) -> bool:
@@ -92,16 +130,35 @@ def _asks_often(node: Node, users: Sequence[Node], anchors: set[Node]) -> bool:
                     for user in users))
 
 
-def _interleaves(node: Node, users: Sequence[Node]) -> bool:
-    """Whether short last axes of an expression are dealt out among others, as the gradient of pooling is: a map of its
-    own writes that out (`lower.is_narrow`), while rows that are summed over it would divide at each element."""
-    if node.op is not RESHAPE or any(user.op.kind == MOVEMENT for user in users):
+def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether short last axes of an expression are dealt out among others, as the gradient of pooling is, or arrays
+    that are stacked along an axis before them: a map of its own writes that out (`lower.is_narrow`), while rows that
+    are summed over it would divide at each element."""
+    if node.op not in (RESHAPE, SLICE) or any(user.op.kind == MOVEMENT for user in users.get(node, ())):
         return False
-    turned, width = False, node.shape[-1] if node.shape else 0
-    while node.op in (RESHAPE, PERMUTE):
+    top, turned, width = node, False, node.shape[-1] if node.shape else 0
+    while node.op in (RESHAPE, PERMUTE, SLICE):
         turned |= node.op is PERMUTE and node.attrs[0][-1] != len(node.shape) - 1
         node = node.srcs[0]
-    return turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
+    if node.op is CONCAT:
+        axis, = node.attrs
+        dealt = axis < len(node.shape) - 1 and 1 < len(node.srcs) == node.shape[axis] <= UNROLLED
+    else:
+        dealt = turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
+    return dealt and _is_summed(top, users, anchors)
+
+
+def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether a loop over rows reads an expression, or what is computed from its elements one by one."""
+    seen, stack = {node}, [node]
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            if user.op.kind == REDUCE and user in anchors:
+                return True
+            if (user.op.kind == ELEMENTWISE or user.op in (RESHAPE, PERMUTE)) and user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return False
 
 
 def _must_store(node: Node, users: Sequence[Node]) -> bool:
