@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.codegen import ahead_c
 from graphc.runtime.compiler import find_compiler
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86-64")
@@ -166,6 +167,12 @@ def test_what_one_stream_brings_from_memory_is_asked_for_early(assembly):
     assert count(assembly(gc.sum(array(4096, 256), axis=1)), "prefetcht0") == 64 * 4 // 64
     assert count(assembly(gc.sum(array(4095, 256), axis=1)), "prefetcht0") == 0
     assert count(assembly(array(1 << 23) * 2), "prefetcht0") > 0
+
+
+def test_rows_at_places_that_a_kernel_computes_are_not_asked_for(monkeypatch):
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    scores = gc.topk(gc.asarray(np.arange(8, dtype=np.float16).reshape(1, 8)), 1, axis=0).values
+    assert float(gc.cross_entropy(scores, gc.asarray([3]))) == pytest.approx(4.457, abs=0.01)
 
 
 @needs_avx2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
+from graphc.ir.kernel import data_exprs
 from graphc.ir.node import Node
 from graphc.ir.target import LINE
 
@@ -20,7 +21,7 @@ def soon(model, load: Node, axis: Axis, at: str) -> dict | None:
 def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     """What is read `far` elements later than at `at`, and how many elements a line of the cache has."""
     number, index = load.attrs
-    if load.srcs or index.coefficient(axis) != 1:
+    if load.srcs or index.coefficient(axis) != 1 or data_exprs(index):
         return None
     place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
     return {"step": LINE // load.dtype.itemsize,
