@@ -316,5 +316,5 @@ def test_a_number_that_each_step_of_a_loop_moves_is_stored_by_the_kernel_of_its_
         kernels = gc.plan(w, b).kernels
         return len(kernels), len({k.source for k in kernels})
 
-    (few, texts), (many, same) = descend(10), descend(20)
-    assert (few, many) == (30, 60) and texts == same
+    (few, texts), (many, same) = descend(10), descend(30)
+    assert (few, many) == (30, 90) and max(texts, same) < 20    # not one for each step, nor each kernel
