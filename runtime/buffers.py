@@ -25,6 +25,7 @@ ALIGNMENT = 64
 SLAB = 1 << 21  # memory comes from the system in pieces of at least this size; larger blocks are mappings of their own
 LARGEST_SLAB = 1 << 24  # slabs grow with what their size has taken: weights of many layers come to lie on huge pages
 HUGE_PAGE = 1 << 21
+LEAST_ON_HUGE_PAGES = 1 << 16  # of a slab: for blocks of fewer bytes a page of 2 MB would be much for a few of them
 CHECK_EVERY = 64 << 20  # the system is asked for its free memory once per so many new bytes
 MOST_LISTS = 1 << 14
 _blank = object.__new__
@@ -232,11 +233,12 @@ class Pool:
 
     def _new_blocks(self, size: int, free: list[Block]) -> list[Block]:
         slab = self._slab(size)
+        huge = slab > SLAB or slab == SLAB and size >= LEAST_ON_HUGE_PAGES
         try:
-            address, mapping = _map(slab)
+            address, mapping = _map(slab, huge)
         except OutOfMemory:
             self._release(self.cached)
-            address, mapping = _map(slab)
+            address, mapping = _map(slab, huge)
         count = slab // size
         self._taken[size] = self._taken.get(size, 0) + slab
         self.cached += size * count
@@ -297,19 +299,21 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes >> step) << step
 
 
-def _map(size: int) -> tuple[int, object]:
-    """(address, what keeps it mapped) of fresh private memory, on huge pages where it is large."""
-    slack = HUGE_PAGE if size >= 2 * HUGE_PAGE else 0
+def _map(size: int, huge: bool) -> tuple[int, object]:
+    """(address, what keeps it mapped) of fresh private memory, on huge pages where that is asked for."""
+    slack = HUGE_PAGE if huge else 0
     try:
         mapping = mmap.mmap(-1, size + slack, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError):
         raise OutOfMemory(f"the system does not give {size:,} bytes") from None
     array = np.frombuffer(mapping, np.uint8)
     address = array.__array_interface__["data"][0]
-    if slack:
-        address += -address % HUGE_PAGE
+    if huge:
+        start = -address % HUGE_PAGE
+        whole = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE  # what is left would waste most of a page
         with contextlib.suppress(OSError):  # a system without huge pages works as well, only slower
-            mapping.madvise(mmap.MADV_HUGEPAGE)
+            mapping.madvise(mmap.MADV_HUGEPAGE, start, min(whole, len(mapping) - start))
+        address += start
     return address, array
 
 

@@ -30,6 +30,21 @@ def test_buffers_are_aligned_and_distinct(nbytes):
         assert (buffer.view(np.uint8, (nbytes,)) == number).all()
 
 
+@pytest.mark.parametrize(("nbytes", "huge"), [(50_000, 0), (100_000, 1), (3 << 20, 2), (2_200_000, 1), (5 << 20, 3)])
+def test_blocks_of_64_kb_lie_on_huge_pages(monkeypatch, nbytes, huge):
+    """Whole pages of 2 MB are asked for, and one more where more than half of it is used."""
+    asked = []
+
+    class Mapping(buffers.mmap.mmap):
+        def madvise(self, option, start, length):
+            asked.append(length)
+            super().madvise(option, start, length)
+
+    monkeypatch.setattr(buffers.mmap, "mmap", Mapping)
+    Pool().allocate(nbytes)
+    assert sum(asked) == huge * buffers.HUGE_PAGE
+
+
 def test_size_classes_waste_at_most_a_quarter():
     for nbytes in [*range(5000), *(2**k + d for k in range(13, 40) for d in (-1, 0, 1))]:
         size = size_class(nbytes)
@@ -218,11 +233,11 @@ def test_the_limit_of_the_user():
 def test_a_failed_mapping_releases_what_is_cached(monkeypatch):
     pool, real, failures = Pool(keep=1 << 30), buffers._map, []
 
-    def mapping(size):
+    def mapping(size, huge):
         if not failures:
             failures.append(size)
             raise OutOfMemory("no")
-        return real(size)
+        return real(size, huge)
 
     block = pool.allocate(8 << 20)
     del block
