@@ -1,4 +1,4 @@
-int64_t contract_attention_2ea0592a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_3356c9ce(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -85,9 +85,8 @@ int64_t contract_attention_2ea0592a(void *const *buf, const int64_t *arg, int64_
                 /* from a row to the one a block later, where there is one: there are so many rows */
                 const int64_t later = n_last - n_to;
                 const int64_t block = few && later > 0 && n_to - n_from > 1 ? n_to - n_from : 0;
-                const int64_t k_next = block ? (k_row[1] - k_row[0]) * block : 0;
-                const int64_t v_next = block ? (v_row[1] - v_row[0]) * block : 0;
-                if (few && !n_from) gc_few_ask(k_row, n_to, depth), gc_few_ask(v_row, n_to, width);
+                const int64_t next = block ? (k_row[1] - k_row[0]) * block : 0;
+                if (few && !n_from) gc_few_ask(k_row, n_to, depth);
                 for (int64_t m_from = m_first; m_from < m_last; m_from += group) {
                     const int64_t m_to = MIN(m_from + group, m_last);
                     float *restrict lanes = all_lanes + (m_from - m_first) * depth;
@@ -97,7 +96,7 @@ int64_t contract_attention_2ea0592a(void *const *buf, const int64_t *arg, int64_
                     if (unseen >= m_to - m_from) continue;
                     if (unseen) __builtin_memcpy(kept, sums, sizeof *sums * (few ? columns : width) * group);
                     if (few) {
-                        gc_few_scores(lanes, k_row, n_to - n_from, depth, k_next, later, score);
+                        gc_few_scores(lanes, k_row, v_row, n_to - n_from, depth, score);
                         for (int64_t n = n_from; n < n_to; n++) {
                             #pragma omp simd
                             for (int64_t l = 0; l < GC_FEW; l++) {
@@ -109,7 +108,7 @@ int64_t contract_attention_2ea0592a(void *const *buf, const int64_t *arg, int64_
                         }
 
                         gc_few_weights(score, n_to - n_from, unseen, top, total, factor);
-                        gc_few_weighted(score, v_row, n_to - n_from, width, v_next, later, factor, sums, columns);
+                        gc_few_weighted(score, v_row, n_to - n_from, width, k_row, next, later, factor, sums, columns);
                     } else {
                         gc_scores(vectors, lanes, k_row, n_to - n_from, depth, score);
                         for (int64_t l = 0; l < group; l++) most[l] = top[l];

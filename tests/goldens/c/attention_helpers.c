@@ -327,16 +327,15 @@ static inline __attribute__((always_inline)) void gc_few_ask(const float *const 
 }
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_few_scores(const float *restrict lanes, const float *const *k,
-    int64_t count, int64_t depth, int64_t next, int64_t later, float *restrict score);
+    const float *const *v, int64_t count, int64_t depth, float *restrict score);
 #else
 static __attribute__((noinline)) void gc_few_scores(const float *restrict lanes, const float *const *k,
-    int64_t count, int64_t depth, int64_t next, int64_t later, float *restrict score)
+    const float *const *v, int64_t count, int64_t depth, float *restrict score)
 {
     for (int64_t n = 0; n < count; n += GC_LANES) {
         const float *row[GC_LANES];    /* in the order in which squares of GC_FEW leave one key after the other */
         for (int r = 0; r < GC_LANES; r++)
             row[r] = k[MIN(n + r % GC_FEW * (GC_LANES / GC_FEW) + r / GC_FEW, count - 1)];
-        const int64_t ahead = n < later ? next : 0;
         gc_vector sum[GC_FEW] = { 0 };
         for (int64_t c = 0; c < depth; c += GC_LANES) {
             const int64_t some = MIN(depth - c, GC_LANES);
@@ -347,7 +346,7 @@ static __attribute__((noinline)) void gc_few_scores(const float *restrict lanes,
                 else
                     for (int64_t i = 0; i < some; i++) x[i][r] = row[r][c + i];
             if (some == GC_LANES) gc_square(x, GC_LANES);
-            for (int r = 0; r < GC_LANES && c % GC_LINE == 0; r++) __builtin_prefetch(row[r] + c + ahead);
+            for (int r = 0; r < MIN(GC_LANES, count - n) && c % GC_LINE == 0; r++) __builtin_prefetch(v[n + r] + c);
 #pragma GCC unroll 16
             for (int i = 0; i < GC_LANES; i++)
                 if (i < some)
@@ -398,11 +397,11 @@ static __attribute__((noinline)) void gc_few_weights(float *restrict score, int6
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
-    int64_t count, int64_t width, int64_t next, int64_t later, const float *restrict factor, float *restrict sums,
-    int64_t columns);
+    int64_t count, int64_t width, const float *const *k_row, int64_t next, int64_t later,
+    const float *restrict factor, float *restrict sums, int64_t columns);
 #else
 static inline __attribute__((always_inline)) void gc_few_columns(const int vectors, const float *restrict weight,
-    const float *const *v_row, int64_t count, int64_t from, int64_t next, int64_t later,
+    const float *const *v_row, int64_t count, int64_t from, const float *const *k_row, int64_t next, int64_t later,
     const float *restrict factor, float *restrict sums, int64_t columns)
 {
     gc_vector sum[GC_FEW][4];
@@ -417,7 +416,7 @@ static inline __attribute__((always_inline)) void gc_few_columns(const int vecto
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++)
             if (v * GC_LANES % GC_LINE == 0)
-                __builtin_prefetch(v_row[n] + from + v * GC_LANES + (n < later ? next : 0));
+                __builtin_prefetch(k_row[n] + from + v * GC_LANES + (n < later ? next : 0));
 #pragma GCC unroll 4
         for (int q = 0; q < GC_FEW; q++)
 #pragma GCC unroll 4
@@ -434,14 +433,14 @@ static inline __attribute__((always_inline)) void gc_few_columns(const int vecto
 }
 
 static __attribute__((noinline)) void gc_few_weighted(const float *restrict weight, const float *const *v_row,
-    int64_t count, int64_t width, int64_t next, int64_t later, const float *restrict factor, float *restrict sums,
-    int64_t columns)
+    int64_t count, int64_t width, const float *const *k_row, int64_t next, int64_t later,
+    const float *restrict factor, float *restrict sums, int64_t columns)
 {
     int64_t e = 0;
     for (; e + 4 * GC_LANES <= width; e += 4 * GC_LANES)
-        gc_few_columns(4, weight, v_row, count, e, next, later, factor, sums, columns);
+        gc_few_columns(4, weight, v_row, count, e, k_row, next, later, factor, sums, columns);
     for (; e + GC_LANES <= width; e += GC_LANES)
-        gc_few_columns(1, weight, v_row, count, e, next, later, factor, sums, columns);
+        gc_few_columns(1, weight, v_row, count, e, k_row, next, later, factor, sums, columns);
     for (; e < width; e++)
         for (int q = 0; q < GC_FEW; q++) {
             float sum = 0, *to = sums + q * columns + e;
