@@ -64,7 +64,7 @@ typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(flo
 typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
-#if defined(__clang__)
+#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
     return __builtin_elementwise_fma(a, b, c);
 #elif defined(__AVX512F__)
     return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);

@@ -23,7 +23,7 @@ typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(flo
 typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
 static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 {
-#if defined(__clang__)
+#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
     return __builtin_elementwise_fma(a, b, c);
 #elif defined(__AVX512F__)
     return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
@@ -224,7 +224,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_b763125b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_532b8112(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
