@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ from graphc.runtime import pocl
 
 ARCHITECTURES = ("sm_80", "sm_90")  # those of CUDA that are checked
 ERROR = 3  # from which severity on a diagnostic of libclang is one
-WAVEFRONTS = (32, 64)  # and of HIP
+DEVICES = {  # and of HIP, with their wavefronts
+    "hip": {"gfx1030": 32, "gfx90a": 64},
+    "hip-cdna": {"gfx908": 64, "gfx90a": 64, "gfx942": 64},
+    "hip-rdna3": {"gfx1100": 32},
+    "hip-rdna4": {"gfx1200": 32},
+}
 ABILITIES = {  # of OpenCL devices, by the macros with which runtime.opencl_features asks for them
     "plain": (),
     "sub-groups of 32, half precision": ("-DGC_WAVE=32", "-DGC_HALF", "-Dcl_intel_required_subgroup_size"),
@@ -38,6 +44,7 @@ HIP_PRELUDE = """
 struct dim3 { unsigned x, y, z; };
 struct __attribute__((aligned(8))) uint2 { unsigned x, y; };
 struct __attribute__((aligned(16))) uint4 { unsigned x, y, z, w; };
+__device__ uint4 make_uint4(unsigned, unsigned, unsigned, unsigned);
 extern __device__ const dim3 threadIdx, blockIdx, blockDim, gridDim;
 extern __device__ const int warpSize;
 __device__ void __syncthreads();
@@ -91,7 +98,8 @@ class Finding(Struct, frozen=True):
 
 def check(kernel: KernelSource, dialect: str) -> list[Finding]:
     """What the compilers of this machine say of a kernel. Raises NoCompilerError if there is none for the dialect."""
-    dialect = dialect.partition("-")[0]  # whatever the size of a group
+    if dialect not in _CHECKS:
+        dialect = dialect.partition("-")[0]  # whatever the size of a group
     if dialect not in _CHECKS:
         raise NoCompilerError(f"graphc knows no compiler that checks {dialect}",
                               fix=f"it knows some for {', '.join(_CHECKS)}")  # fmt: skip
@@ -133,9 +141,11 @@ def _cuda(kernel: KernelSource) -> list[Finding]:
     return [_found(f"{name} for {arch}", lambda arch=arch: work(arch)) for arch in ARCHITECTURES]
 
 
-def _hip(kernel: KernelSource) -> list[Finding]:
-    language = ("-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib", "-std=c++17")
-    return [_typed(kernel, f"wavefront {wave}", HIP_PRELUDE, (*language, f"-DGC_WAVE={wave}")) for wave in WAVEFRONTS]
+def _hip(devices: dict[str, int], kernel: KernelSource) -> list[Finding]:
+    language = ("-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-std=c++17")
+    return [_typed(kernel, f"{name}, wavefront {wave}", HIP_PRELUDE,
+                   (*language, f"--offload-arch={name}", f"-DGC_WAVE={wave}"))
+            for name, wave in devices.items()]  # fmt: skip
 
 
 def types_of_opencl(kernel: KernelSource) -> list[Finding]:
@@ -190,4 +200,6 @@ def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:
     return {}
 
 
-_CHECKS: dict[str, Callable[[KernelSource], list[Finding]]] = {"c": _c, "cuda": _cuda, "hip": _hip, "opencl": _opencl}
+_CHECKS: dict[str, Callable[[KernelSource], list[Finding]]] = {
+    "c": _c, "cuda": _cuda, **{name: partial(_hip, devices) for name, devices in DEVICES.items()},
+    "opencl": _opencl}  # fmt: skip

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
 COPY_BLOCKS = 1024  # of a large copy
 STAGES = 16  # uploads that may be on their way
 KEPT_TABLES = 16  # of a program, for buffers in as many places
+HIP_UNITS = {r"gfx(908|90a|94.|950)": "hip-cdna", r"gfx11..": "hip-rdna3", r"gfx120.": "hip-rdna4"}
 ON_HOST = ("eig", "eigvals")  # routines that only the newest libraries of CUDA have, and those of ROCm not
 
 
@@ -57,7 +59,6 @@ class CudaBackend:
     """Kernels on the current CUDA device of CuPy."""
 
     name = "cuda"
-    dialect = "cuda"
     kind = "gpu"
     best = 10  # where it stands in `auto` on a machine that has such a device
     hip = False
@@ -93,6 +94,10 @@ class CudaBackend:
         if not cupy.cuda.is_available():
             return "CuPy finds no GPU: there is none, or its driver is missing or older than CuPy's libraries"
         return None
+
+    @cached_property
+    def dialect(self) -> str:
+        return "cuda"
 
     @cached_property
     def _queue(self) -> CupyQueue:
@@ -192,12 +197,22 @@ class HipBackend(CudaBackend):
     """Kernels on the current device of CuPy on ROCm."""
 
     name = "hip"
-    dialect = "hip"
     best = 20
     hip = True
     install = "pip install 'graphc[rocm]' beside ROCm"
     devices = ("kfd",)
     dlpack = 10
+
+    @cached_property
+    def dialect(self) -> str:
+        """With the matrix unit of the device, if one is known that it has."""
+        return "hip" if self.is_available() is not None else dialect_of(self._queue.architecture)
+
+
+def dialect_of(architecture: str) -> str:
+    """Of a device of HIP by its name, such as gfx90a:sramecc+:xnack-."""
+    name = architecture.partition(":")[0]
+    return next((dialect for names, dialect in HIP_UNITS.items() if re.fullmatch(names, name)), "hip")
 
 
 class CupyQueue:

@@ -85,8 +85,8 @@ class CudaEmulated:
 
 
 class HipEmulated(CudaEmulated):
-    """HIP's kernels on the CPU, with the wider of its wavefronts."""
+    """HIP's kernels on the CPU, with the wider of its wavefronts and the matrix unit that goes with it."""
 
     name = "hip-emulated"
-    dialect = "hip"
+    dialect = "hip-cdna"
     hip, wavefront = True, 64

@@ -50,8 +50,10 @@ def most_members(target: Target, buffers: int, words: int) -> int:
 
 
 @functools.cache
-def _preamble(environment, name: str, group: int) -> str:
-    return environment.get_template(f"{name}/preamble.j2").render(group=group).strip()
+def _preamble(environment, name: str) -> str:
+    language = dialect(name)
+    return environment.get_template(f"{language.name}/preamble.j2").render(
+        group=language.target.group, unit=language.unit, kind=name.partition("-")[2]).strip()
 
 
 def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, int]:
@@ -78,7 +80,7 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
               "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
               + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
               "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
-    return _filled(environment, language.name, json.dumps(values)), most
+    return _filled(environment, model.name, json.dumps(values)), most
 
 
 @functools.lru_cache(maxsize=64)
@@ -87,7 +89,7 @@ def _filled(environment, name: str, model: str) -> str:
     loops = macros(environment, "gpu/loops.j2")
     k = json.loads(model)
     text = environment.get_template("gpu/kernel.j2").render(k=k, loops=loops, table=dialect(name).table,
-                                                            preamble=_preamble(environment, name, k["group"]))
+                                                            preamble=_preamble(environment, name))
     before, kernel, inside = text.partition("GC_KERNEL void ")
     return before + kernel + "".join(f"{line}\n" for line in inside.splitlines() if line.strip())
 
@@ -105,7 +107,7 @@ class _Team(Struct, frozen=True):
 
 class _Model:
     def __init__(self, kernel: Kernel, name: str):
-        self.kernel = kernel
+        self.kernel, self.name = kernel, name
         self.spell = GpuSpeller(dialect(name), kernel)
         self.group = self.spell.language.target.group
         self.scratch = 0

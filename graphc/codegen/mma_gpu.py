@@ -1,14 +1,17 @@
 """Matrix products on a matrix unit: the model of an mma Template for codegen_templates/gpu/mma.j2.
 
-A warp multiplies 16 rows of a with 8 columns of b, 32 bytes of k at a time: 16 narrow numbers, or 8 of float32, which
-are rounded to TF32 on their way out of shared memory. Tiles of both factors lie there as they do in memory, along k or
-across; matrices of 8 rows of 16 bytes are read, and turned where that is the wrong way; those of float32 are read word
-by word then. An item fetches runs of 16 bytes of a tile, by 16 bytes of each array where they lie together and
-addresses allow it; what is multiplied as it lies in memory is copied meanwhile, two tiles ahead.
+A warp multiplies 16 rows of a with some columns of b (spell.Unit), 32 bytes of k at a time: 16 narrow numbers, or 8 of
+float32, which are rounded to TF32 on their way out of shared memory. Tiles of both factors lie there as they do in
+memory, along k or across. Where the unit's lanes hold parts of several rows, matrices of 8 rows of 16 bytes are read,
+and turned where that is the wrong way; those of float32 are read word by word then. Else a lane reads its own row. An
+item fetches runs of 16 bytes of a tile, by 16 bytes of each array where they lie together and addresses allow it. What
+is multiplied as it lies in memory is on its way meanwhile: copied, two tiles ahead, or in registers, one tile ahead.
 """
 from __future__ import annotations
 
 import re
+
+from msgspec import to_builtins
 
 from graphc.codegen.gemm_gpu import block_of, epilogue
 from graphc.codegen.runs_gpu import fetched
@@ -20,31 +23,35 @@ from graphc.ir.target import unit_type
 from graphc.ir.trees import CHUNKS
 
 CHUNK = CHUNKS["mma"]
-LANES = 32
-ROWS, COLUMNS, DEPTH = 16, 8, 2     # of what a warp multiplies at once; of k, in runs
+ROWS, DEPTH = 16, 2                 # of what a warp multiplies at once; of k, in runs
 RUN = 16                            # bytes of a tile that are fetched together
 SHORT, LONG = 4, 8                  # runs of k in a tile: less with long rows, so that all fits
-STAGES = 3                          # tiles that are multiplied or on their way
-PAD = 8                             # numbers behind a row of results in shared memory
+STAGES = 3                          # tiles in shared memory, with copies; one of them less without
+PAD = 8                             # numbers behind a row of results there, if there is room
 
 
 def mma(model, s: Template) -> dict:
     m, n, k = (s.span(name) for name in "mnk")
-    operands = {o.name: o for o in s.operands}
+    operands, unit = {o.name: o for o in s.operands}, model.spell.language.unit
     dtype = operands["a"].dtype
     run = RUN // dtype.itemsize
     depth = run * (SHORT if max(m.length, n.length) > 64 else LONG)
     down = 4 if m.length > n.length else 2                  # warps below one another, and beside
-    across = model.group // LANES // down
+    across = model.group // unit.lanes // down
+    stages = STAGES if unit.copies else STAGES - 1
     a, b = (_fetched(model, s, operands[x], outer, depth, run) for x, outer in (("a", "m"), ("b", "n")))
     for f in (a, b):
-        model.shared_sizes[f"tile_{f['name']}"] = ("uint4", STAGES * f["size"])
+        f["turn"] = _turn(f, unit.held, dtype)
+        f["waits"] = f["plain"] and not unit.copies
+        model.shared_sizes[f"tile_{f['name']}"] = ("uint4", stages * f["size"])
+    room = stages * a["size"] * RUN // 4 // (down * ROWS)
     model.spell.helper("gc_bitcast_uint32_t_float" if dtype is dt.float32 else f"gc_load_{dtype}")
-    return {"kind": "mma", "result": s.result, "chunk": CHUNK, "depth": depth, "group": model.group, "lanes": LANES,
-            "stages": STAGES, "down": down, "across": across, "rows": m.length // down, "columns": n.length // across,
-            "tall": m.length // down // ROWS, "broad": n.length // across // COLUMNS, "step": DEPTH * run,
+    return {"kind": "mma", "result": s.result, "chunk": CHUNK, "depth": depth, "group": model.group,
+            "unit": to_builtins(unit), "sums": ROWS * unit.columns // unit.lanes, "fragment": unit.held // 2 or 4,
+            "stages": stages, "down": down, "across": across, "rows": m.length // down, "columns": n.length // across,
+            "tall": m.length // down // ROWS, "broad": n.length // across // unit.columns, "step": DEPTH * run,
             "run": run, "words": dtype is dt.float32,
-            "strip": n.length + PAD, "length": " * ".join(model.spell.extent(x) for x in k.axes),
+            "strip": min(n.length + PAD, room), "length": " * ".join(model.spell.extent(x) for x in k.axes),
             "several": k.size > CHUNK, "m": block_of(model, m), "n": block_of(model, n), "a": a, "b": b,
             "type": unit_type(dtype, FAST), "epilogue": epilogue(model, s)}
 
@@ -54,7 +61,15 @@ def _fetched(model, s: Template, operand: Operand, outer: str, depth: int, run: 
     found = fetched(model, s, operand, outer, run, "bits", lambda value: _bits(model, value))
     size = found["length"] * depth // run
     return found | {"runs": (depth if found["along_k"] else found["length"]) // run, "size": size,
-                    "share": size // model.group, "words": operand.dtype is dt.float32}
+                    "share": size // model.group}
+
+
+def _turn(f: dict, held: int, dtype: dt.DType) -> str:
+    """By what runs of a row change places, behind the row. Lanes read a run of eight neighbouring rows; where they go
+    across k, four rows of float32, or two runs of every row that is the first of as many as each holds."""
+    if not f["along_k"] and (held or dtype is dt.float32):
+        return f"/ {held} % 4 * 2" if held else "% 4 * 2"
+    return "% 8" if f["runs"] >= 8 else "/ 2 % 4"
 
 
 def _bits(model, value: Node) -> str:

@@ -37,6 +37,25 @@ NARROW = (dt.float16, dt.bfloat16)      # held in float32 and rounded after ever
 _EXACT = (WHERE, FENCE, MAXIMUM, MINIMUM, NEG, ABS)     # but for these, which give no more digits than they take
 
 
+class Unit(Struct, frozen=True):
+    """A matrix unit: which 16 rows and some columns a warp multiplies at once, and what of them each lane holds.
+
+    lanes    of a warp
+    columns  multiplied at once
+    row, column  where a lane's sum number `e` stands among the results, as text
+    held     of 16 neighbours along k, how many a lane holds of the row (of the second factor the column) lane % 16: the
+             next lanes, by 16, hold the next, or the same if these are all; 0 where GC_MATRICES deals them out
+    copies   whether tiles are filled by asynchronous copies, GC_COPY; else by way of registers
+    """
+
+    lanes: int
+    columns: int
+    row: str
+    column: str
+    held: int = 0
+    copies: bool = False
+
+
 class Dialect(Struct, frozen=True):
     name: str
     types: dict[str, str]
@@ -48,6 +67,7 @@ class Dialect(Struct, frozen=True):
     suffix: str             # of files
     table: bool = False     # a launch passes one pointer, to a table of addresses and words
     shared_words: bool = False      # kernels that are short of registers keep their words in shared memory
+    unit: Unit | None = None
 
     def register(self, dtype: DType) -> str:
         """The type in which a value is computed."""
@@ -60,27 +80,34 @@ class Dialect(Struct, frozen=True):
 
 @functools.cache
 def dialect(name: str) -> Dialect:
-    """That of a folder. Behind a hyphen: how many work items a group has, of a device that has fewer than most."""
-    folder, _, group = name.partition("-")
+    """That of a folder. Behind a hyphen: how many work items a group has, of a device that has fewer than most, or
+    which of the folder's matrix units the device has."""
+    folder, _, kind = name.partition("-")
     own = _table(folder)
     family = own.get("family", folder)
     tables = [own] if family == folder else [_table(family), own]
 
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
-    limits = both("target") | ({"group": int(group)} if group else {})
+    units, limits = own.get("units", {}), both("target")
+    unit = units[kind] if kind and not kind.isdigit() else units.get("")
+    if kind.isdigit():
+        limits["group"] = int(kind)
+    if unit is not None:
+        limits["matrix"] = unit.pop("matrix")
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in limits.items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
     return Dialect(folder, *texts, family, target, own["suffix"], own.get("table", False),
-                   own.get("shared_words", False))
+                   own.get("shared_words", False), Unit(**unit) if unit else None)
 
 
 @functools.cache
 def dialect_names() -> frozenset[str]:
-    """The dialects; a folder that only others build on is none."""
-    folders = [f for f in TEMPLATES.iterdir() if (f / "dialect.toml").is_file()]
-    families = {_table(f.name).get("family") for f in folders}
-    return frozenset(f.name for f in folders) - families
+    """The dialects, with each matrix unit that one may have; a folder that only others build on is none."""
+    tables = {f.name: _table(f.name) for f in TEMPLATES.iterdir() if (f / "dialect.toml").is_file()}
+    families = {own.get("family") for own in tables.values()}
+    return frozenset(f"{name}-{unit}".strip("-") for name, own in tables.items() if name not in families
+                     for unit in ("", *own.get("units", {})))
 
 
 def _table(folder: str) -> dict:

@@ -195,6 +195,85 @@ static inline void emu_wait_for_copies(unsigned but) {
 }
 #endif
 
+/* AMD's matrix instructions, by what its Matrix Instruction Calculator and ISA guides say of their registers: D = A * B
+   + C of 16 rows and columns. Row i of A and column i of B lie in the lanes whose number is i modulo 16, those of each
+   16 lanes go on along k where the ones before end, or from the first again, and then have to hold the same. */
+#ifdef EMU_HIP
+#define _Float16 short      /* only its bits move */
+#define __builtin_amdgcn_mfma_f32_16x16x4f32(a, b, c, ...) emu_mfma<4>(__LINE__, a, b, c, emu_itself)
+#define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, ...) emu_mfma<16>(__LINE__, a, b, c, emu_half)
+#define __builtin_amdgcn_mfma_f32_16x16x8bf16(a, b, c, ...) emu_mfma<8>(__LINE__, a, b, c, emu_bfloat)
+#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, ...) emu_mfma<16>(__LINE__, a, b, c, emu_bfloat)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) emu_wmma(__LINE__, a, b, c, emu_half)
+#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) emu_wmma(__LINE__, a, b, c, emu_bfloat)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) emu_wmma_12(__LINE__, a, b, c, emu_half)
+#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) emu_wmma_12(__LINE__, a, b, c, emu_bfloat)
+
+static inline float emu_of_bits(unsigned bits) {
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+#ifdef __gfx90a__
+static const bool emu_flushes = true;       /* subnormal factors, but not those of float32 */
+#else
+static const bool emu_flushes = false;
+#endif
+static inline float emu_itself(float x) { return x; }
+static inline float emu_bfloat(short bits) {
+    return emu_flushes && !(bits & 0x7f80) ? 0 : emu_of_bits((unsigned)bits << 16);
+}
+static inline float emu_half(short bits) {
+    const unsigned exponent = bits >> 10 & 31, digits = bits & 0x3ff;
+    const float size = exponent == 0 ? emu_flushes ? 0 : digits * 0x1p-24f
+                                     : emu_of_bits((exponent == 31 ? 255 : exponent + 112) << 23 | digits << 13);
+    return bits < 0 ? -size : size;
+}
+
+/* What all lanes hold of a factor, by row (or column) and k. */
+template <int K, class V, class E>
+static inline void emu_collect(int line, V own, float (*widen)(E), float (*all)[K]) {
+    const int each = sizeof(V) / sizeof(E), part = 8 / sizeof(E);
+    for (int from = 0; from < each; from += part) {
+        const int count = each - from < part ? each - from : part;
+        emu_self->value = 0;
+        __builtin_memcpy(&emu_self->value, (const E *)&own + from, count * sizeof(E));
+        emu_meet(line, 0);
+        for (int lane = 0; lane < EMU_WAVEFRONT; lane++)
+            for (int e = 0; e < count; e++) {
+                const unsigned long long *const found = emu_brought(lane);
+                const int k = lane / 16 * each + from + e;
+                const float x = found ? widen(((const E *)found)[e]) : __builtin_nanf("");
+                float &place = all[lane % 16][k % K];
+                place = k < K || __builtin_memcmp(&place, &x, sizeof x) == 0 ? x : __builtin_nanf("");
+            }
+    }
+}
+
+/* `row`: that of a lane's sum number e, where group is lane / 16. */
+template <int K, class V, class C, class F, class R>
+static inline C emu_multiply(int line, V a, V b, C c, F widen, R row) {
+    float left[16][K], right[16][K];
+    emu_collect<K>(line, a, widen, left);
+    emu_collect<K>(line, b, widen, right);
+    const int lane = emu_self->linear % EMU_WAVEFRONT;
+    for (int e = 0; e < 256 / EMU_WAVEFRONT; e++)
+        for (int k = 0; k < K; k++) c[e] = __builtin_fmaf(left[row(lane / 16, e)][k], right[lane % 16][k], c[e]);
+    return c;
+}
+
+template <int K, class V, class C, class F> static inline C emu_mfma(int line, V a, V b, C c, F widen) {
+    static_assert(EMU_WAVEFRONT == 64 || K == 0, "an instruction of wavefronts of 64 lanes");
+    return emu_multiply<K>(line, a, b, c, widen, [](int group, int e) { return group * 4 + e; });
+}
+template <class V, class C, class F> static inline C emu_wmma(int line, V a, V b, C c, F widen) {
+    return emu_multiply<16>(line, a, b, c, widen, [](int group, int e) { return e * 2 + group; });
+}
+template <class V, class C, class F> static inline C emu_wmma_12(int line, V a, V b, C c, F widen) {
+    return emu_multiply<16>(line, a, b, c, widen, [](int group, int e) { return group * 8 + e; });
+}
+#endif
+
 /* ------------------------------------------------------------------------------------------------------- atomics */
 
 template <class T, class F> static inline T emu_atomic(T *place, F change) {
