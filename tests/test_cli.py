@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphc import __version__, driver
+from graphc import __version__, codegen, driver
 from graphc.cli import kernels, main
 from graphc.units import age, amount
 
@@ -130,7 +130,7 @@ def test_dump_kernels_into_a_folder(script, backend, tmp_path):
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert len(files) == (0 if backend == "reference" else 1)
     assert all(name.startswith("001_") for name in files)
-    suffix = {"cuda": ".cu", "hip": ".hip", "opencl": ".cl"}.get(driver.current_backend().dialect, ".c")
+    suffix = codegen.suffix_of(driver.current_backend().dialect or "c")
     assert all(name.endswith(suffix) for name in files)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc import driver
+from graphc import codegen, driver
 from graphc.errors import BackendError, CompileError, IndexOutOfRange, NoCompilerError
 from graphc.ir import routines
 from graphc.ir.program import KernelSource
@@ -69,6 +69,15 @@ def test_kernels_are_kept_for_the_kind_of_device(device, monkeypatch):
     key = backend._queue.key(kernel)
     monkeypatch.setattr(backend._queue, "architecture", "another")
     assert backend._queue.key(kernel) != key
+
+
+def test_a_device_of_hip_has_the_dialect_of_its_matrix_unit(device):
+    """Or of none: what is older, and what nobody knows yet."""
+    dialects = {"gfx908": "hip-cdna", "gfx90a:sramecc+:xnack-": "hip-cdna", "gfx942": "hip-cdna",
+                "gfx1151": "hip-rdna3", "gfx1201": "hip-rdna4", "gfx906": "hip", "gfx1030": "hip", "gfx1250": "hip"}  # fmt: skip
+    assert {name: cuda.dialect_of(name) for name in dialects} == dialects
+    assert all(codegen.is_dialect(name) for name in dialects.values())
+    assert driver.backend_of(device).dialect == {"cuda": "cuda", "hip": "hip-cdna"}[device]
 
 
 def test_replays_of_a_graph_are_fresh(device):

@@ -51,7 +51,7 @@ def test_golden_programs(device, monkeypatch, name):
 @pytest.mark.parametrize("name", ["softmax", "argmax", "variance_columns"])
 def test_the_narrow_wavefront_of_hip(monkeypatch, name):
     narrow = HipEmulated()
-    narrow.wavefront = 32
+    narrow.wavefront, narrow.dialect = 32, "hip-rdna3"
     monkeypatch.setitem(driver._backends, "hip-emulated", narrow)
     monkeypatch.setattr(driver, "_current", "hip-emulated")
     monkeypatch.setattr(test_goldens, "leaf", emulated_programs.random_leaf())

@@ -142,9 +142,12 @@ def attention_gradient():
 ALL = PROGRAMS | {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient}
 
 
-@pytest.mark.parametrize("name", ["matmul_bfloat16_gelu", "matmul_fast_math"])
-def test_the_matrix_unit(name, golden):
-    golden(f"cuda/{name}.cu", text_of(name, "cuda"))
+@pytest.mark.parametrize("name, dialect, file", [
+    ("matmul_bfloat16_gelu", "cuda", "cuda/matmul_bfloat16_gelu.cu"),
+    ("matmul_fast_math", "cuda", "cuda/matmul_fast_math.cu"),
+    ("matmul_bfloat16_gelu", "hip-cdna", "hip/matmul_bfloat16_gelu.hip")])
+def test_the_matrix_unit(name, dialect, file, golden):
+    golden(file, text_of(name, dialect))
 
 
 @pytest.mark.parametrize("dialect, suffix", [("cuda", "cu"), ("hip", "hip"), ("opencl", "cl")])

@@ -1,5 +1,5 @@
-"""Products of float16 and bfloat16 on a matrix unit: the kernels of CUDA, whose unit the emulator does step by step in
-rising k, so that up to 512 of k the bits are those of every other form. Nothing here needs a GPU."""
+"""Products of float16 and bfloat16 on a matrix unit: the kernels of CUDA and HIP, whose units the emulator does step by
+step in rising k, so that up to 512 of k the bits are those of every other form. Nothing here needs a GPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from test_gpu_text import accepted, kernels_of
 
 import graphc as gc
 from graphc import driver
-from graphc.codegen import mma_gpu
+from graphc.codegen import mma_gpu, target_of
 from graphc.errors import NoCompilerError
 from graphc.ir.ops import DOT, FAST
+from graphc.ir.target import unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.runtime import backend as backends
 from graphc.runtime import emulator
-from graphc.runtime.emulated import CudaEmulated
+from graphc.runtime.emulated import CudaEmulated, HipEmulated
 from graphc.tolerances import equal_bits, mismatch
 
 contract = importlib.import_module("graphc.passes.contract")
@@ -28,16 +29,26 @@ except NoCompilerError as error:
     pytest.skip(error.message, allow_module_level=True)
 
 
-@pytest.fixture
-def device(monkeypatch) -> Iterator[CudaEmulated]:
+UNITS = {"hip-cdna": 64, "hip-rdna3": 32, "hip-rdna4": 32}      # of HIP, with their wavefronts
+
+
+@pytest.fixture(params=["cuda"])
+def device(request, monkeypatch) -> Iterator[CudaEmulated]:
+    """A device by its dialect; behind a colon, of HIP, which one of several."""
     if backends.status()["cpu"] is not None:
         pytest.skip("there is no C compiler to compare with")
-    found = CudaEmulated()
-    monkeypatch.setitem(driver._backends, "cuda-emulated", found)
-    monkeypatch.setattr(driver, "_current", "cuda-emulated")
+    dialect, _, name = request.param.partition(":")
+    found = CudaEmulated() if dialect == "cuda" else HipEmulated()
+    found.dialect, found.wavefront = dialect, UNITS.get(dialect, 32)
+    found._emulator._options += (f"-D__{name}__",) if name else ()
+    monkeypatch.setitem(driver._backends, found.name, found)
+    monkeypatch.setattr(driver, "_current", found.name)
     driver.forget_programs()
     yield found
     driver.forget_programs()
+
+
+on_all = pytest.mark.parametrize("device", ["cuda", *UNITS], indirect=True)
 
 
 def leaf(*shape: int, dtype=gc.bfloat16) -> gc.Tensor:
@@ -62,23 +73,36 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
+@on_all
 def test_products_have_the_bits_of_the_chain(device, name):
     product = PRODUCTS[name]()
-    assert any("GC_MMA(" in kernel.text.partition("gc_words")[2] for kernel in kernels_of([product], "cuda"))
+    kernels = kernels_of([product], device.dialect)
+    assert any("GC_MMA(" in kernel.text.partition("gc_words")[2] for kernel in kernels)
+    accepted(kernels, device.dialect)
     found = product.numpy()
     gc.set_backend("cpu")
     assert equal_bits(found, PRODUCTS[name]().numpy())
 
 
-@pytest.mark.parametrize("chunk", [CHUNKS["mma"], 64])
+@pytest.mark.parametrize("device, chunk", [("cuda", CHUNKS["mma"]), ("cuda", 64), ("hip-cdna", CHUNKS["mma"]),
+                                           ("hip-rdna3", 64), ("hip-rdna4", CHUNKS["mma"])], indirect=["device"])
 def test_large_blocks(device, monkeypatch, chunk):
     """Where they fill a device; with sums of several chunks, which are fewer columns."""
     monkeypatch.setattr(contract, "MANY_BLOCKS", 1)
     monkeypatch.setitem(CHUNKS, "mma", chunk)
     monkeypatch.setattr(mma_gpu, "CHUNK", chunk)
-    a, b = leaf(130, 200), leaf(136, 200)
-    factors = [a.numpy(), b.numpy().T]
-    assert mismatch(DOT, (), gc.bfloat16, (130, 136), (a @ b.T).numpy(), factors, ("bfloat16",)) is None
+    a, b = (leaf(130, 200), leaf(136, 200).T) if chunk == 64 else (leaf(200, 130).T, leaf(200, 136))
+    factors = [a.numpy(), b.numpy()]
+    assert mismatch(DOT, (), gc.bfloat16, (130, 136), (a @ b).numpy(), factors, ("bfloat16",)) is None
+
+
+@pytest.mark.parametrize("device", ["hip-cdna:gfx908", "hip-cdna:gfx90a"], indirect=True)
+def test_devices_that_take_a_step_in_parts(device):
+    """On gfx90a, whose own instruction takes subnormal float16 for 0, these are numbers too."""
+    for dtype in (gc.float16, gc.bfloat16):
+        a, b = (leaf(37, 60, dtype=gc.float32) * 2.0**-16).astype(dtype), leaf(60, 45, dtype=dtype)
+        factors = [a.numpy(), b.numpy()]
+        assert mismatch(DOT, (), dtype, (37, 45), (a @ b).numpy(), factors, (dtype.name,)) is None
 
 
 def test_older_devices_do_without_the_unit(device):
@@ -158,9 +182,10 @@ def test_which_products_take_the_unit():
                            (fast_product(single(17, 32), single(32, 8)), True),
                            (fast_product(single(16, 32), single(32, 800)), False),
                            (fast_product(single(17, 32).astype("float64"), single(32, 8)), False)):  # fmt: skip
-        for dialect in ("cuda", "hip", "opencl"):
+        for dialect in ("cuda", "hip", *UNITS, "opencl"):
             (kernel,) = kernels_of([product], dialect)
-            assert ("GC_MMA(" in kernel.text.partition("gc_words")[2]) == (takes and dialect == "cuda")
+            has = takes and unit_type(product.dtype, product.node.attrs) in target_of(dialect).matrix
+            assert ("GC_MMA(" in kernel.text.partition("gc_words")[2]) == has
 
 
 fast_product = gc.fast_math()(gc.matmul)

@@ -196,8 +196,9 @@ static inline void emu_wait_for_copies(unsigned but) {
 #endif
 
 /* AMD's matrix instructions, by what its Matrix Instruction Calculator and ISA guides say of their registers: D = A * B
-   + C of 16 rows and columns. Row i of A and column i of B lie in the lanes whose number is i modulo 16, those of each
-   16 lanes go on along k where the ones before end, or from the first again, and then have to hold the same. */
+   + C of 16 rows and columns, and of K. Row i of A and column i of B lie in the lanes whose number is i modulo 16; the
+   next 16 lanes go on along k where these end or, from the end of K, hold the first again, and then the same. Those for
+   wavefronts of 64 are MFMA, those of 32 WMMA. */
 #ifdef EMU_HIP
 #define _Float16 short      /* only its bits move */
 #define __builtin_amdgcn_mfma_f32_16x16x4f32(a, b, c, ...) emu_mfma<4>(__LINE__, a, b, c, emu_itself)
@@ -230,40 +231,39 @@ static inline float emu_half(short bits) {
     return bits < 0 ? -size : size;
 }
 
-/* What all lanes hold of a factor, by row (or column) and k. */
-template <int K, class V, class E>
-static inline void emu_collect(int line, V own, float (*widen)(E), float (*all)[K]) {
-    const int each = sizeof(V) / sizeof(E), part = 8 / sizeof(E);
-    for (int from = 0; from < each; from += part) {
-        const int count = each - from < part ? each - from : part;
-        emu_self->value = 0;
-        __builtin_memcpy(&emu_self->value, (const E *)&own + from, count * sizeof(E));
-        emu_meet(line, 0);
-        for (int lane = 0; lane < EMU_WAVEFRONT; lane++)
-            for (int e = 0; e < count; e++) {
-                const unsigned long long *const found = emu_brought(lane);
-                const int k = lane / 16 * each + from + e;
-                const float x = found ? widen(((const E *)found)[e]) : __builtin_nanf("");
-                float &place = all[lane % 16][k % K];
-                place = k < K || __builtin_memcmp(&place, &x, sizeof x) == 0 ? x : __builtin_nanf("");
-            }
-    }
-}
+struct emu_factors {
+    char bytes[2][32];
+};
+static emu_factors emu_held[1024];      /* of each thread */
 
 /* `row`: that of a lane's sum number e, where group is lane / 16. */
-template <int K, class V, class C, class F, class R>
-static inline C emu_multiply(int line, V a, V b, C c, F widen, R row) {
-    float left[16][K], right[16][K];
-    emu_collect<K>(line, a, widen, left);
-    emu_collect<K>(line, b, widen, right);
-    const int lane = emu_self->linear % EMU_WAVEFRONT;
-    for (int e = 0; e < 256 / EMU_WAVEFRONT; e++)
-        for (int k = 0; k < K; k++) c[e] = __builtin_fmaf(left[row(lane / 16, e)][k], right[lane % 16][k], c[e]);
+template <int K, class V, class C, class E, class R>
+static inline C emu_multiply(int line, V a, V b, C c, float (*widen)(E), R row) {
+    const int lane = emu_self->linear % EMU_WAVEFRONT, each = sizeof(V) / sizeof(E);
+    emu_factors *const wave = emu_held + emu_self->linear - lane;
+    __builtin_memcpy(wave[lane].bytes[0], &a, sizeof a);
+    __builtin_memcpy(wave[lane].bytes[1], &b, sizeof b);
+    emu_meet(line, 0);
+    const auto found = [=](int factor, int at, int k) {
+        float x = __builtin_nanf("");
+        for (int first = k / each * 16 + at, from = first; from < EMU_WAVEFRONT; from += K / each * 16) {
+            E element;
+            __builtin_memcpy(&element, wave[from].bytes[factor] + k % each * sizeof(E), sizeof(E));
+            const float y = emu_self->met >> from & 1 ? widen(element) : __builtin_nanf("");
+            x = from == first || __builtin_memcmp(&x, &y, sizeof x) == 0 ? y : __builtin_nanf("");
+        }
+        return x;
+    };
+    for (int k = 0; k < K; k++) {
+        const float right = found(1, lane % 16, k);
+        for (int e = 0; e < 256 / EMU_WAVEFRONT; e++)
+            c[e] = __builtin_fmaf(found(0, row(lane / 16, e), k), right, c[e]);
+    }
+    emu_meet(line, 0);      /* all have read what this lane held */
     return c;
 }
 
 template <int K, class V, class C, class F> static inline C emu_mfma(int line, V a, V b, C c, F widen) {
-    static_assert(EMU_WAVEFRONT == 64 || K == 0, "an instruction of wavefronts of 64 lanes");
     return emu_multiply<K>(line, a, b, c, widen, [](int group, int e) { return group * 4 + e; });
 }
 template <class V, class C, class F> static inline C emu_wmma(int line, V a, V b, C c, F widen) {
