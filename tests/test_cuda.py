@@ -73,8 +73,8 @@ def test_kernels_are_kept_for_the_kind_of_device(device, monkeypatch):
 
 def test_a_device_of_hip_has_the_dialect_of_its_matrix_unit(device):
     """Or of none: what is older, and what nobody knows yet."""
-    dialects = {"gfx908": "hip-cdna", "gfx90a:sramecc+:xnack-": "hip-cdna", "gfx942": "hip-cdna",
-                "gfx1151": "hip-rdna3", "gfx1201": "hip-rdna4", "gfx906": "hip", "gfx1030": "hip", "gfx1250": "hip"}  # fmt: skip
+    units = {"gfx908": "hip-cdna", "gfx90a:sramecc+:xnack-": "hip-cdna", "gfx1151": "hip-rdna3", "gfx1201": "hip-rdna4"}
+    dialects = units | {"gfx906": "hip", "gfx1030": "hip", "gfx1250": "hip"}
     assert {name: cuda.dialect_of(name) for name in dialects} == dialects
     assert all(codegen.is_dialect(name) for name in dialects.values())
     assert driver.backend_of(device).dialect == {"cuda": "cuda", "hip": "hip-cdna"}[device]
