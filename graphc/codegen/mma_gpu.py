@@ -65,8 +65,8 @@ def _fetched(model, s: Template, operand: Operand, outer: str, depth: int, run: 
 
 
 def _turn(f: dict, held: int, dtype: dt.DType) -> str:
-    """By what runs of a row change places, behind the row. Lanes read a run of eight neighbouring rows; where they go
-    across k, four rows of float32, or two runs of every row that is the first of as many as each holds."""
+    """What of a row's number runs in it change places by, so that lanes meet all banks: they read the same run of eight
+    neighbouring rows, or across k four rows of float32, or two runs of rows that are `held` apart."""
     if not f["along_k"] and (held or dtype is dt.float32):
         return f"/ {held} % 4 * 2" if held else "% 4 * 2"
     return "% 8" if f["runs"] >= 8 else "/ 2 % 4"
