@@ -25,7 +25,7 @@ from graphc.errors import DTypeError, GradientError, ShapeError
 from graphc.ir.derivatives import Region, matching
 from graphc.ir.node import Node, topological, untracked, variable
 from graphc.ir.ops import ALIAS, FAST, GET, LIBRARY
-from graphc.pytree import flatten, rebuild
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import LEAF, Tensor, handles
 
 __all__ = ["backward", "grad", "jvp", "no_grad", "stop_gradient", "value_and_grad", "vjp", "zero_grad"]
@@ -212,7 +212,7 @@ def _as_variables(tree, bit: int, name: str, where: str) -> tuple[list[Node], ob
                 x = gc.asarray(x.numpy())   # a constant is part of the program; a variable is not
             nodes.append(variable(x.node, bit))
             leaves[k] = _handle(nodes[-1])
-    return nodes, rebuild(structure, leaves)
+    return nodes, unflatten(structure, leaves)
 
 
 def _with_gradients(tree, found: Sequence[Tensor | None], nodes: Sequence[Node], bit: int):
@@ -220,13 +220,13 @@ def _with_gradients(tree, found: Sequence[Tensor | None], nodes: Sequence[Node],
     leaves, structure = flatten(tree)
     gradients = iter([gc.zeros(n.shape, dtype=n.dtype) if g is None else _handle(untracked(g.node, bit))
                       for g, n in zip(found, nodes, strict=True)])
-    return rebuild(structure, [None if leaf is None else next(gradients) for leaf in leaves])
+    return unflatten(structure, [None if leaf is None else next(gradients) for leaf in leaves])
 
 
 def _freed(tree, bit: int):
     """The results of a function, cut off its variables."""
     leaves, structure = flatten(tree)
-    return rebuild(structure, [_handle(untracked(x.node, bit)) if isinstance(x, Tensor) else x for x in leaves])
+    return unflatten(structure, [_handle(untracked(x.node, bit)) if isinstance(x, Tensor) else x for x in leaves])
 
 
 def value_and_grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable:
@@ -366,8 +366,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple:
         raise GradientError("primals and tangents are not two tuples of one length", op="jvp",
                             fix="give a tuple with a tangent for each argument: gc.jvp(f, (x,), (dx,))")
     value, pull = vjp(f, *primals)
-    dummy = rebuild(flatten(value)[1], [gc.zeros(x.shape, dtype=x.dtype, device=x.device)
-                                                      for x in flatten(value)[0]])
+    leaves, structure = flatten(value)
+    dummy = unflatten(structure, [gc.zeros(x.shape, dtype=x.dtype, device=x.device) for x in leaves])
     _, push = vjp(lambda g: pull(g), dummy)
     return value, push(tuple(map(_tangents, primals, tangents)))[0]
 
@@ -382,7 +382,7 @@ def _tangents(primal, tangent):
     for x, t in zip(xs, ts, strict=True):
         if x.shape != t.shape:
             raise ShapeError(f"a tangent of shape {t.shape} for an argument of shape {x.shape}", op="jvp")
-    return rebuild(structure, [t.astype(x.dtype) for x, t in zip(xs, ts, strict=True)])
+    return unflatten(structure, [t.astype(x.dtype) for x, t in zip(xs, ts, strict=True)])
 
 
 # ----------------------------------------------------------------------------------------------------------- backward
@@ -431,4 +431,4 @@ def zero_grad(tensors) -> None:
 def stop_gradient(tree):
     """The same values, through which no gradient passes: `Tensor.detach` for a tree of tensors."""
     leaves, structure = flatten(tree)
-    return rebuild(structure, [x.detach() if isinstance(x, Tensor) else x for x in leaves])
+    return unflatten(structure, [x.detach() if isinstance(x, Tensor) else x for x in leaves])

@@ -26,7 +26,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import ops, routines
 from graphc.ir.body import Body, depending
 from graphc.ir.node import Node, buffer, const, make, topological, untracked
-from graphc.pytree import flatten, rebuild
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
 
@@ -82,7 +82,7 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
             found = _batch([leaves[k].node for k in places], lanes)
             for (k, axis), node in zip(places.items(), found, strict=True):
                 leaves[k] = _placed(leaves[k].node, node, axis, lanes)
-            return rebuild(structure, leaves)
+            return unflatten(structure, leaves)
 
     return wrapped
 
@@ -117,7 +117,7 @@ def _examples(arg, axes: Sequence[int | None], batched: dict[Node, Node]):
         example = _example(whole)
         batched[example] = whole
         leaves[k] = wrap(example)
-    return rebuild(structure, leaves)
+    return unflatten(structure, leaves)
 
 
 def _example(whole: Node) -> Node:

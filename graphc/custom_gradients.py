@@ -11,8 +11,7 @@ from graphc.api.record import as_tensor, wrap
 from graphc.errors import GradientError, ShapeError
 from graphc.ir.node import Node, make, rebuild, topological
 from graphc.ir.ops import ALIAS, CUSTOM, FENCE, GET
-from graphc.pytree import flatten
-from graphc.pytree import rebuild as together
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
 
@@ -54,8 +53,8 @@ class custom_vjp:
         results = [as_tensor(x, None, "custom_vjp") for x in results]
         rule = _Rule(self, args, residuals, shape_of_result)
         call = make(CUSTOM, tuple(x.dtype for x in results), tuple(x.shape for x in results), sources, (rule,))
-        return together(shape_of_result, [wrap(_through(x.node, make(GET, x.dtype, x.shape, (call,), (i,))))
-                                                for i, x in enumerate(results)])
+        return unflatten(shape_of_result, [wrap(_through(x.node, make(GET, x.dtype, x.shape, (call,), (i,))))
+                                           for i, x in enumerate(results)])
 
 
 class _Rule:
@@ -68,7 +67,7 @@ class _Rule:
 
     def __call__(self, gs: list) -> list:
         name = self.function.__name__
-        found = self.function.backward(self.residuals, together(self.structure, gs))
+        found = self.function.backward(self.residuals, unflatten(self.structure, gs))
         if not isinstance(found, tuple) or len(found) != len(self.places):
             raise GradientError(f"the gradient of {name} must be a tuple of {len(self.places)}, one for each argument",
                                 op="custom_vjp", fix="return (g,) for one argument")
@@ -111,8 +110,8 @@ def checkpoint(f: Callable) -> Callable:
         ends = {x.node for x in leaves if isinstance(x, Tensor)}
         results, structure = flatten(f(*args, **kwargs))
         again = _copies([x.node for x in results if isinstance(x, Tensor) and x.node.tracked], ends)
-        return together(structure, [wrap(_through(x.node, again[x.node])) if isinstance(x, Tensor)
-                                          and x.node in again else x for x in results])
+        return unflatten(structure, [wrap(_through(x.node, again[x.node])) if isinstance(x, Tensor)
+                                           and x.node in again else x for x in results])
 
     return wrapped
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 import graphc as gc
 from graphc.errors import ShapeError
-from graphc.pytree import flatten, rebuild
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
 
@@ -72,8 +72,8 @@ class DataLoader:
             structure = samples[0][1]
             leaves = [np.stack([np.asarray(s[0][k]) for s in samples]) for k in range(len(samples[0][0]))]
         if self.transform is not None:
-            leaves, structure = flatten(self.transform(rebuild(structure, leaves)))
-        return rebuild(structure, [gc.asarray(np.asarray(a), device=self.device) for a in leaves])
+            leaves, structure = flatten(self.transform(unflatten(structure, leaves)))
+        return unflatten(structure, [gc.asarray(np.asarray(a), device=self.device) for a in leaves])
 
 
 def _is_tree(data) -> bool:

@@ -20,7 +20,7 @@ from graphc.ir.dtype import as_dtype, default_float
 from graphc.ir.node import Node, buffer
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.passes.memory import CopyNode, MemoryPlan
-from graphc.pytree import flatten, rebuild
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
 from graphc.tracing import Trace, current, recording
@@ -139,7 +139,7 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     nodes = [leaf.node if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     trace = Trace()     # what f assigns to stays in it; that of a jitted function does so as well
     with unlimited(), nullcontext() if current() else recording(trace):
-        given = rebuild(structure, [wrap(node) if isinstance(node, Node) else node for node in nodes])
+        given = unflatten(structure, [wrap(node) if isinstance(node, Node) else node for node in nodes])
         role_of = dict(_argument_roles(f, given, kwargs, names))
         result = f(*given, **kwargs)
         parts = _result_roles(f, result, names)

@@ -38,10 +38,10 @@ def _take_apart(tree: Any, leaves: list) -> Any:
     return kind, names, tuple([_take_apart(child, leaves) for child in children])
 
 
-def rebuild(structure: Any, leaves: Sequence) -> Any:
+def unflatten(structure: Any, leaves: Sequence) -> Any:
     """The tree with this structure and these leaves.
 
-    >>> rebuild(flatten([1, (2, 3)])[1], "abc")
+    >>> unflatten(flatten([1, (2, 3)])[1], "abc")
     ['a', ('b', 'c')]
     """
     return _together(structure, iter(leaves))

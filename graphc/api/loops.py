@@ -17,7 +17,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.body import close, differentiable, kept, placeholder, substituted
 from graphc.ir.node import Node, make
-from graphc.pytree import LEAF, flatten, rebuild
+from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor
 
 
@@ -52,7 +52,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
 
     def turn(carry: list[Node]) -> tuple[list[Tensor], _Tree]:
         with unlimited():
-            results = f(state.rebuild(carry), sliced.rebuild(elements))
+            results = f(state.over(carry), sliced.over(elements))
         if not isinstance(results, tuple) or len(results) != 2:
             raise DTypeError(f"the function returned {_kind(results)}, not a pair", op="scan", site=site,
                              fix="return (carry, y), with y=None if there is nothing to collect")
@@ -95,8 +95,8 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
 
     def turn(carry: list[Node]) -> tuple[list[Tensor], Tensor]:
         with unlimited():
-            again = cond_fun(state.rebuild(carry))
-            after = body_fun(state.rebuild(carry))
+            again = cond_fun(state.over(carry))
+            after = body_fun(state.over(carry))
         return state.like(after, carry, "the value", site), _condition(again, "while_loop", site)
     carry, (after, again) = state.settle(turn, site)
     loop = _Loop(state, carry, [t.node for t in after])
@@ -129,7 +129,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     given = _Tree(operands, "cond")
     places = [_placeholder(t.node, t.shape, site) for t in given.tensors]
     with unlimited():
-        results = [f(*given.rebuild(places)) for f in (true_fun, false_fun)]
+        results = [f(*given.over(places)) for f in (true_fun, false_fun)]
     first = _Tree(results[0], "cond")
     second = first.like(results[1], [t.node for t in first.tensors], "the result", site, "by true_fun", "by false_fun")
     bodies, arrays, scalars = close([[t.node for t in first.tensors], [t.node for t in second]], places, hoist=False)
@@ -247,11 +247,11 @@ class _Tree:
         leaves: list = [None] * len(self.leaves)
         for place, tensor in zip(self.places, tensors, strict=True):
             leaves[place] = tensor
-        return rebuild(self.structure, leaves)
+        return unflatten(self.structure, leaves)
 
-    def rebuild(self, carry: Sequence) -> Any:
+    def over(self, nodes: Sequence) -> Any:
         """The tree over these nodes; Python numbers stay."""
-        return self.whole([wrap(node) if isinstance(node, Node) else node for node in carry])
+        return self.whole([wrap(node) if isinstance(node, Node) else node for node in nodes])
 
     def like(self, tree: Any, nodes: Sequence, what: str, site, before: str = "before a turn",
              after: str = "after it") -> list[Tensor]:

@@ -8,7 +8,7 @@ import graphc as gc
 from graphc.errors import DTypeError
 from graphc.ir.dtype import as_dtype
 from graphc.nn.module import Module
-from graphc.pytree import flatten, rebuild
+from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
 
@@ -45,7 +45,7 @@ class MixedPrecision(Module):
 def _cast(tree, dtype):
     """Every floating-point tensor of a tree in a dtype."""
     leaves, structure = flatten(tree)
-    return rebuild(structure, [_in(x, dtype) for x in leaves])
+    return unflatten(structure, [_in(x, dtype) for x in leaves])
 
 
 def _in(x, dtype):

@@ -18,7 +18,7 @@ from graphc.api.record import from_numpy
 from graphc.errors import JitError
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node
-from graphc.pytree import LEAF, flatten, rebuild
+from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current, stand_for_values
 from graphc.tracing.replay import FACTS, Replay, record, spec_of
@@ -342,7 +342,7 @@ class Call:
             for value, kind, brought in part.leaves:
                 mine = [next(tensors) for _ in brought]
                 leaves.append(mine[0] if kind == "tensor" else trace.argument(value) if kind == "number" else value)
-            built = rebuild(part.structure, leaves)
+            built = unflatten(part.structure, leaves)
             if isinstance(part.which, str):
                 kwargs[part.which] = built
             else:

@@ -17,7 +17,7 @@ from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, const_of_words, const_words
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM
-from graphc.pytree import LEAF, flatten, rebuild
+from graphc.pytree import LEAF, flatten, unflatten
 from graphc.references import references
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
@@ -306,7 +306,7 @@ class Replay:
                 values[what] if kind == "number" else what for kind, what in self.results]
         for k, which in self.fills:
             handles[k].grad = None if which is None else made[which]
-        return rebuild(self.structure, [made[k] for k in self.picks])
+        return unflatten(self.structure, [made[k] for k in self.picks])
 
     def _compute(self, nodes: list[Node], words: list[int], given: Sequence[int]) -> Sequence[Buffer]:
         if self.entry is None or settings.verify:

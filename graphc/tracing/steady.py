@@ -15,7 +15,7 @@ import numpy as np
 from graphc.config import settings
 from graphc.errors import OutOfMemory
 from graphc.ir.node import Node, buffer
-from graphc.pytree import rebuild
+from graphc.pytree import unflatten
 from graphc.references import references
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import PooledBuffer, pool
@@ -137,7 +137,7 @@ class Steady:
                 [*handles, *replay.closed][what] if place is None else
                 _tensor(place[1], outputs[place[0]], replay.device)
                 for (kind, what), place in zip(replay.results, self.returned, strict=True)]
-        return rebuild(replay.structure, [made[k] for k in replay.picks])
+        return unflatten(replay.structure, [made[k] for k in replay.picks])
 
     def _assign(self, replay: Replay, outputs: list) -> None:
         for place, k, read, facts in self.assigned:
