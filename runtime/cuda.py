@@ -15,7 +15,6 @@ import importlib.util
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -31,7 +30,7 @@ from graphc.runtime import cache
 from graphc.runtime.buffers import size_class
 from graphc.runtime.counters import counters
 from graphc.runtime.device import (
-    DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, require_process, table_of,
+    DeviceBackend, DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, require_process, table_of,
 )
 from graphc.runtime.image import Layout
 
@@ -55,24 +54,15 @@ HIP_UNITS = {r"gfx(908|90a|94.|950)": "hip-cdna", r"gfx11..": "hip-rdna3", r"gfx
 ON_HOST = ("eig", "eigvals")  # routines that only the newest libraries of CUDA have, and those of ROCm not
 
 
-class CudaBackend:
+class CudaBackend(DeviceBackend):
     """Kernels on the current CUDA device of CuPy."""
 
     name = "cuda"
-    kind = "gpu"
     best = 10  # where it stands in `auto` on a machine that has such a device
     hip = False
     install = "pip install 'graphc[cuda13]', or 'graphc[cuda12]' for an older driver"
     devices = ("nvidia0", "nvidiactl", "dxg")  # any of these in /dev: there may be a GPU
     dlpack = 2  # DLPack's number of such devices
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._kernels: dict[KernelSource, Any] = {}
-        os.register_at_fork(after_in_child=self._after_fork)
-
-    def _after_fork(self) -> None:
-        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
 
     @property
     def rank(self) -> int | None:
@@ -107,9 +97,6 @@ class CudaBackend:
     def _pool(self) -> CupyPool:
         return CupyPool(self._queue)
 
-    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
-        """Nothing: the compiler is a library."""
-
     def describe(self) -> dict[str, str]:
         queue, cupy = self._queue, self._queue.cupy
         facts = queue.facts
@@ -124,14 +111,6 @@ class CudaBackend:
             "options": " ".join(queue.options),
             "cache": str(cache.cache_folder() or "none"),
         }
-
-    def allocate(self, nbytes: int) -> DeviceBuffer:
-        return self._pool.allocate(nbytes)
-
-    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
-        buffer = self._pool.allocate(array.nbytes)
-        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
-        return buffer
 
     def from_array(self, array: Any, copy: bool) -> tuple[DeviceBuffer, np.dtype, tuple[int, ...]]:
         """The memory of an array of CuPy, or of anything with DLPack; shared where it lies on this device, its layout
@@ -156,14 +135,6 @@ class CudaBackend:
 
     # ------------------------------------------------------------------------------------------------------ compiling
 
-    def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
-        with self._lock:
-            for kernel in kernels:
-                if kernel not in self._kernels:
-                    self._kernels[kernel] = self._load_or_build(kernel)
-        counters.kernel_hits += len(kernels)
-        return [self._kernels[kernel] for kernel in kernels]
-
     def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
         states = []
         for kernel in kernels:
@@ -172,16 +143,11 @@ class CudaBackend:
             states.append("in memory" if kernel in self._kernels else "on disk" if on_disk else "not compiled")
         return states
 
-    def _load_or_build(self, kernel: KernelSource) -> Any:
+    def _open(self, kernel: KernelSource) -> Any:
         key = self._queue.key(kernel)
         code = STORE.load(key)
         if code is None:
-            counters.compiles += 1
-            counters.kernel_misses += 1
-            counters.kernel_hits -= 1
-            start = time.perf_counter()
-            code = self._queue.build(kernel)
-            counters.compile_seconds += time.perf_counter() - start
+            code = self._build(kernel)
             STORE.store(key, code)
         return self._queue.open(kernel, code)
 

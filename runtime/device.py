@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
@@ -206,6 +207,62 @@ class DevicePool:
         """All bytes of a buffer, unless it is the other."""
         if source is not target and target.nbytes:
             self.queue.copy(source.handle, source.offset, target.handle, target.offset, target.nbytes)
+
+
+class DeviceBackend:
+    """What the backends of such devices have in common.
+
+    One adds its `_pool`, whose queue has `build`, if it does not compile in another way; and all that
+    runtime.backend.Backend asks for besides.
+    """
+
+    kind = "gpu"
+    _pool: DevicePool
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._kernels: dict[KernelSource, Any] = {}
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
+
+    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
+        """Nothing: the compiler is a library, or needs no preparation."""
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        return self._pool.allocate(nbytes)
+
+    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
+        buffer = self.allocate(array.nbytes)
+        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
+        return buffer
+
+    def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
+        with self._lock:
+            for kernel in kernels:
+                if kernel not in self._kernels:
+                    self._kernels[kernel] = self._open(kernel)
+        counters.kernel_hits += len(kernels)
+        return [self._kernels[kernel] for kernel in kernels]
+
+    def _open(self, kernel: KernelSource) -> Any:
+        """A kernel that this process has not had yet, ready for the queue."""
+        return self._build(kernel)
+
+    def _build(self, kernel: KernelSource) -> Any:
+        """What the queue's compiler makes of a kernel that no cache has."""
+        counters.compiles += 1
+        counters.kernel_misses += 1
+        counters.kernel_hits -= 1
+        start = time.perf_counter()
+        built = self._pool.queue.build(kernel)
+        counters.compile_seconds += time.perf_counter() - start
+        return built
+
+    def load(self, program: Program) -> DeviceExecutable:
+        kernels = program.all_kernels
+        return DeviceExecutable(program, dict(zip(kernels, self.compile(kernels), strict=True)), self._pool)
 
 
 class DeviceExecutable:

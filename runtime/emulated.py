@@ -1,6 +1,6 @@
 """Backends for tests: the kernels of CUDA and HIP on the CPU, run by runtime/emulator in three orders of their threads.
 
-They have to be named; `auto` never chooses them, and so this module imports little.
+They have to be named; `auto` never chooses them, and so this module leaves the emulator's imports to its functions.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from graphc.errors import NoCompilerError
-from graphc.ir.program import KernelSource, Program
+from graphc.ir.program import KernelSource
 from graphc.runtime.counters import counters
+from graphc.runtime.device import DeviceBackend, DevicePool
 
 if TYPE_CHECKING:
-    from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool
     from graphc.runtime.emulator import EmulatedKernel, Emulator
 
 
-class CudaEmulated:
+class CudaEmulated(DeviceBackend):
     """CUDA's kernels on the CPU."""
 
     name = "cuda-emulated"
     dialect = "cuda"
     rank = None
-    kind = "gpu"
     hip, wavefront = False, 32
     sanitize = False  # under AddressSanitizer
 
@@ -51,22 +48,11 @@ class CudaEmulated:
             return f"{error.message}; {error.fix}"
         return None
 
-    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
-        """Nothing: g++ needs no preparation."""
-
     def describe(self) -> dict[str, str]:
         from graphc.runtime import emulator
 
         return {"device": f"host, emulating warps of {self.wavefront}", "orders": ", ".join(emulator.ORDERS),
                 "compiler": " ".join([*emulator.find_compiler().command, *emulator.BASE])}  # fmt: skip
-
-    def allocate(self, nbytes: int) -> DeviceBuffer:
-        return self._pool.allocate(nbytes)
-
-    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
-        buffer = self._pool.allocate(array.nbytes)
-        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
-        return buffer
 
     def compile(self, kernels: Sequence[KernelSource]) -> list[EmulatedKernel]:
         before = counters.kernel_misses
@@ -76,12 +62,6 @@ class CudaEmulated:
 
     def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
         return [self._emulator.state(kernel) for kernel in kernels]
-
-    def load(self, program: Program) -> DeviceExecutable:
-        from graphc.runtime.device import DeviceExecutable
-
-        kernels = program.all_kernels
-        return DeviceExecutable(program, dict(zip(kernels, self.compile(kernels), strict=True)), self._pool)
 
 
 class HipEmulated(CudaEmulated):

@@ -10,7 +10,6 @@ import atexit
 import importlib.util
 import os
 import threading
-import time
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
@@ -21,30 +20,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphc.errors import BackendError, CompileError
-from graphc.ir.program import KernelSource, Program
+from graphc.ir.program import KernelSource
 from graphc.runtime import cache, opencl_features, pocl
-from graphc.runtime.counters import counters
-from graphc.runtime.device import DeviceBuffer, DeviceExecutable, DevicePool, Work, require_process
+from graphc.runtime.device import DeviceBackend, DeviceBuffer, DevicePool, Work, require_process
 
 INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
 GROUPS = 256, 128, 64  # work items of a group: the first is the dialect's own, the others those of small devices
 
 
-class OpenClBackend:
+class OpenClBackend(DeviceBackend):
     """Kernels on the best OpenCL device, GPUs before others."""
 
     name = "opencl"
-    kind = "gpu"
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._kernels: dict[KernelSource, Any] = {}
+        super().__init__()
         self._pid = os.getpid()  # of the process whose queue it has
-        os.register_at_fork(after_in_child=self._after_fork)
         atexit.register(self._finish)
-
-    def _after_fork(self) -> None:
-        self._lock = threading.RLock()  # it may be held by a thread that the child does not have
 
     def _finish(self) -> None:
         """Wait for what nobody read. A driver's thread may still compile it, while the process that ends takes down the
@@ -114,9 +106,6 @@ class OpenClBackend:
     def _pool(self) -> DevicePool:
         return DevicePool(self._queue)
 
-    def warm_up(self, kernels: Sequence[KernelSource] = ()) -> None:
-        """Nothing: the driver's compiler needs no preparation."""
-
     def describe(self) -> dict[str, str]:
         d = self._device
         return {
@@ -138,39 +127,15 @@ class OpenClBackend:
         require_process(self._pid)
         return pool.allocate(nbytes)
 
-    def from_numpy(self, array: np.ndarray) -> DeviceBuffer:
-        buffer = self.allocate(array.nbytes)
-        buffer.fill(np.asarray(array, array.dtype.newbyteorder("=")))
-        return buffer
-
     # ------------------------------------------------------------------------------------------------------ compiling
 
-    def compile(self, kernels: Sequence[KernelSource]) -> list[Any]:
-        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._kernels]
-        if missing and self._queue is not None:
+    def _open(self, kernel: KernelSource) -> Any:
+        if self._queue is not None:     # it is made here if need be, with the process that it belongs to
             require_process(self._pid)
-        with self._lock:
-            for kernel in missing:
-                if kernel not in self._kernels:
-                    self._kernels[kernel] = self._build(kernel)
-        counters.kernel_hits += len(kernels)
-        return [self._kernels[kernel] for kernel in kernels]
+        return self._build(kernel)
 
     def cached(self, kernels: Sequence[KernelSource]) -> list[str]:
         return ["in memory" if kernel in self._kernels else "not compiled" for kernel in kernels]
-
-    def _build(self, kernel: KernelSource) -> Any:
-        counters.compiles += 1
-        counters.kernel_misses += 1
-        counters.kernel_hits -= 1
-        start = time.perf_counter()
-        found = self._queue.build(kernel)
-        counters.compile_seconds += time.perf_counter() - start
-        return found
-
-    def load(self, program: Program) -> DeviceExecutable:
-        kernels = program.all_kernels
-        return DeviceExecutable(program, dict(zip(kernels, self.compile(kernels), strict=True)), self._pool)
 
 
 class _Kernel(NamedTuple):
