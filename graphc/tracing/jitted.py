@@ -104,49 +104,9 @@ class Jitted:
         if current() is not None:
             return self._f(*args, **kwargs)     # it becomes part of what is being traced
         if self._plain and not kwargs:
-            # Tensors in memory, and numbers. What holds on to a node keeps other threads from writing to its memory in
-            # place; they look, under the lock, whether anybody does.
-            key = driver.surroundings()
-            handles: list[Tensor] = []
-            nodes: list[Node] = []
-            numbers: list = []
-            replay = None
-            with driver.lock:
-                for arg in args:
-                    kind = arg.__class__
-                    if kind is Tensor:
-                        node = arg.node
-                        if node.value is None or node.tracked:
-                            break
-                        handles.append(arg)
-                        nodes.append(node)
-                        key += (node.dtype, node.shape, node.device)
-                    elif kind is float or kind is int:
-                        numbers.append(arg)
-                        key.append(kind)
-                    else:
-                        break
-                else:
-                    node, count = None, len(nodes)
-                    for replay in self._replays.get(tuple(key), ()):
-                        if replay.steady is not None:
-                            result = replay.steady.run(replay, handles, nodes, numbers)
-                            if result is not MISS:
-                                return result
-                        if replay.accepts(handles, nodes):
-                            if replay.inline or not replay.in_place:
-                                break
-                            return run_and_watch(replay, handles, nodes, numbers, count)
-                    else:
-                        replay = None
-            if replay is not None:
-                if replay.inline:
-                    return self._f(*args)
-                if replay.fast is None:
-                    kinds = [arg.__class__ for arg in args]
-                    replay.fast = written_out(replay, kinds, nodes[:count], key[:5]) or _never
-                self._fast = replay.fast
-                return replay.run(handles, nodes, numbers)
+            result = self._call_plain(args)
+            if result is not MISS:
+                return result
         parts = self._parts(args, kwargs)
         if stand_for_values([tensor.node for part in parts for tensor in part.tensors]):
             return self._f(*args, **kwargs)     # it becomes part of what vmap or a loop records; or of shapes alone
@@ -156,6 +116,51 @@ class Jitted:
         if self._check:
             self._compare(call)
         return self._run(call, args, kwargs)
+
+    def _call_plain(self, args: tuple):
+        """The result of a call with tensors in memory and numbers, by a replay that is there; else MISS.
+
+        What holds on to a node keeps other threads from writing to its memory in place; they look, under the lock,
+        whether anybody does.
+        """
+        key = driver.surroundings()
+        handles: list[Tensor] = []
+        nodes: list[Node] = []
+        numbers: list = []
+        with driver.lock:
+            for arg in args:
+                kind = arg.__class__
+                if kind is Tensor:
+                    node = arg.node
+                    if node.value is None or node.tracked:
+                        return MISS
+                    handles.append(arg)
+                    nodes.append(node)
+                    key += (node.dtype, node.shape, node.device)
+                elif kind is float or kind is int:
+                    numbers.append(arg)
+                    key.append(kind)
+                else:
+                    return MISS
+            node, count = None, len(nodes)      # a replay counts who holds a node
+            for replay in self._replays.get(tuple(key), ()):
+                if replay.steady is not None:
+                    result = replay.steady.run(replay, handles, nodes, numbers)
+                    if result is not MISS:
+                        return result
+                if replay.accepts(handles, nodes):
+                    if replay.in_place and not replay.inline:
+                        return run_and_watch(replay, handles, nodes, numbers, count)
+                    break
+            else:
+                return MISS
+        if replay.inline:
+            return self._f(*args)
+        if replay.fast is None:
+            kinds = [arg.__class__ for arg in args]
+            replay.fast = written_out(replay, kinds, nodes[:count], key[:5]) or _never
+        self._fast = replay.fast
+        return replay.run(handles, nodes, numbers)
 
     def plan(self, *args, **kwargs):
         """The Plan of what a call with these arguments launches; nothing runs. None if it launches nothing."""
