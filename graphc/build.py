@@ -18,7 +18,8 @@ from graphc.ir.node import Node, const, const_words, make
 from graphc.ir.ops import GET, LIBRARY_CALL
 from graphc.ir.program import Copy, KernelSource, Launch, Library, Member, Operand, Program, Slot, Step
 from graphc.ir.schedule import Schedule
-from graphc.passes import FOR_TARGET, GRAPH_PASSES, TEMPLATES, batch, follows, fuse, lower, plan_memory, verify
+from graphc.ir.target import Target
+from graphc.passes import GRAPH_PASSES, NAMES, batch, follows, fuse, lower, plan_memory, verify
 from graphc.passes.batch import Batch, alike, of_one_element
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode, MemoryPlan
@@ -87,27 +88,13 @@ def _no_collector() -> Iterator[None]:
 
 
 def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body: bool = False) -> Planned:
-    names = [*(name for name, _ in GRAPH_PASSES), "fuse", "batch", "follow"]
-    unknown = settings.disable.difference(names)
-    if unknown:
-        raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(names)}")
     target = target_of(dialect)
-    show = settings.debug > 2
-    if show:
-        debug.show_graph(roots, "recorded")
-    for name, graph_pass in GRAPH_PASSES:
-        templates = TEMPLATES.get(name, frozenset())
-        if settings.disable.isdisjoint((name, *templates)) and templates.issubset(target.templates):
-            roots = graph_pass(roots, target) if name in FOR_TARGET else graph_pass(roots)
-            if show:
-                debug.show_graph(roots, f"after {name}")
-            if settings.verify:
-                verify.verify_graph(roots, name)
+    roots = _through_graph_passes(roots, target)
     if body:
         roots = build_loops.fenced(roots)
     schedule = fuse(roots, "fuse" in settings.disable, target)
     roots = schedule.roots
-    if show:
+    if settings.debug > 2:
         debug.show_schedule(schedule)
     lowered = lower(schedule, tuning.choose if not target.group else defaults)
     if settings.verify:
@@ -130,6 +117,23 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     apart = body or target.group or "follow" in settings.disable    # a body's inputs and outputs may be one memory
     after = [False] * len(memory.steps) if apart else follows(memory)
     return Planned(roots, leaves, schedule, results, drafts, memory, after, bodies)
+
+
+def _through_graph_passes(roots: tuple[Node, ...], target: Target) -> tuple[Node, ...]:
+    unknown = settings.disable.difference(NAMES)
+    if unknown:
+        raise ConfigError(f"there is no pass {min(unknown)!r}", op="GRAPHC_DISABLE", fix=f"use {', '.join(NAMES)}")
+    show = settings.debug > 2
+    if show:
+        debug.show_graph(roots, "recorded")
+    for name, run, for_target, templates in GRAPH_PASSES:
+        if settings.disable.isdisjoint((name, *templates)) and templates.issubset(target.templates):
+            roots = run(roots, target) if for_target else run(roots)
+            if show:
+                debug.show_graph(roots, f"after {name}")
+            if settings.verify:
+                verify.verify_graph(roots, name)
+    return roots
 
 
 def _drafts(steps: list[LoweredKernel], dialect: str) -> dict[LoweredKernel, Rendered]:

@@ -155,7 +155,7 @@ def every_pass_is_verified():
 
     lower_unchecked, batch_unchecked = build.lower, build.batch
     build.lower, build.batch = lower, batch
-    build.GRAPH_PASSES = tuple((name, verified(name, graph_pass)) for name, graph_pass in build.GRAPH_PASSES)
+    build.GRAPH_PASSES = tuple(p._replace(run=verified(p.name, p.run)) for p in build.GRAPH_PASSES)
 
 
 # What these modules ask is what a function gives, of every dtype: hundreds of kernels each. They are compiled without

@@ -14,8 +14,8 @@ from graphc.passes import GRAPH_PASSES, fuse, lower
 
 def stages(*tensors: gc.Tensor):
     roots, _ = canonical.rebuild_canonical(canonical.canonicalize([t.node for t in tensors]))
-    for _, graph_pass in GRAPH_PASSES:
-        roots = graph_pass(roots)
+    for graph_pass in GRAPH_PASSES:
+        roots = graph_pass.run(roots)
     schedule = fuse(roots)
     return roots, schedule, [step.kernel for step in lower(schedule)]
 

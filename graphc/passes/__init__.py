@@ -1,6 +1,11 @@
-"""Graph to schedule to kernels. The order of the passes stands in `GRAPH_PASSES`; build.py calls the rest."""
+"""Graph to schedule to kernels. The order of the passes over the graph stands in `GRAPH_PASSES`; build.py calls them,
+and then what makes a Schedule of the graph, kernels of that, launches of these, and a memory plan."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+from graphc.ir.node import Node
 from graphc.passes.attention import recognise_attention
 from graphc.passes.attention_gradient import recognise_gradient
 from graphc.passes.batch import batch
@@ -18,24 +23,35 @@ from graphc.passes.simplify import simplify
 from graphc.passes.split import split_reductions
 from graphc.passes.unread import drop_unread
 
-# name, function: graph -> graph (roots), then graph -> Schedule, Schedule -> kernels -> launches -> Program
+
+class GraphPass(NamedTuple):
+    """One of the passes from graph to graph.
+
+    run         roots -> roots, or (roots, target) -> roots
+    for_target  whether it is told what the program is for: no result depends on it
+    templates   that what it makes has to have: where a target lacks one, or one is left out by name, so is the pass
+    """
+
+    name: str
+    run: Callable[..., tuple[Node, ...]]
+    for_target: bool = False
+    templates: frozenset[str] = frozenset()
+
+
 GRAPH_PASSES = (
-    ("unread", drop_unread),
-    ("simplify", simplify),
-    ("powers", multiply_out),
-    ("complex", part_products),
-    ("weighted", recognise_gradient),
-    ("attention", recognise_attention),
-    ("blocked", recognise_blocks),
-    ("relax", relax),
-    ("split", split_reductions),
-    ("panels", lay_panels),
-    ("library", call_library),
+    GraphPass("unread", drop_unread),
+    GraphPass("simplify", simplify),
+    GraphPass("powers", multiply_out),
+    GraphPass("complex", part_products),
+    GraphPass("weighted", recognise_gradient, templates=frozenset(("attention", "weighted"))),
+    GraphPass("attention", recognise_attention, templates=frozenset(("attention",))),
+    GraphPass("blocked", recognise_blocks, templates=frozenset(("blocked",))),
+    GraphPass("relax", relax),
+    GraphPass("split", split_reductions, for_target=True),
+    GraphPass("panels", lay_panels, templates=frozenset(("panels",))),
+    GraphPass("library", call_library),
 )
-FOR_TARGET = frozenset(("split",))     # those that are told what the program is for: no result depends on it
+# Those that GRAPHC_DISABLE can leave out.
+NAMES = (*(graph_pass.name for graph_pass in GRAPH_PASSES), "fuse", "batch", "follow")
 
-# The passes that make what has to have templates, by which names these go.
-TEMPLATES = {"weighted": frozenset(("attention", "weighted")), "attention": frozenset(("attention",)),
-             "blocked": frozenset(("blocked",)), "panels": frozenset(("panels",))}
-
-__all__ = ["FOR_TARGET", "GRAPH_PASSES", "TEMPLATES", "batch", "follows", "fuse", "lower", "plan_memory"]
+__all__ = ["GRAPH_PASSES", "NAMES", "GraphPass", "batch", "follows", "fuse", "lower", "plan_memory"]
