@@ -21,17 +21,13 @@ from graphc.api.laziness import unlimited
 from graphc.api.manipulation import moveaxis
 from graphc.api.record import as_tensor, common_device, normalize_axis, wrap
 from graphc.api.reductions import any as any_
-from graphc.errors import GraphcError, ShapeError
+from graphc.errors import BatchingError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops, routines
 from graphc.ir.body import Body, depending
 from graphc.ir.node import Node, buffer, const, make, topological, untracked
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
-
-
-class BatchingError(GraphcError, NotImplementedError):
-    """An operation that vmap does not know how to batch."""
 
 
 def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:

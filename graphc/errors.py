@@ -216,8 +216,22 @@ class GradientError(GraphcError, ValueError):
     """A gradient that does not exist, or a variable used as a gradient forbids."""
 
 
+class BatchingError(GraphcError, NotImplementedError):
+    """An operation that vmap does not know how to batch."""
+
+
 class JitError(GraphcError, TypeError):
     """A function or a call that jit cannot take: its arguments, a donation, or a trace that changed."""
+
+
+class StateError(GraphcError, KeyError):
+    """Names in a state that a module does not have, or lacks."""
+
+    __str__ = GraphcError.__str__   # KeyError's would quote the text
+
+
+class WeightsError(GraphcError, ValueError):
+    """A file of weights that is damaged, or of a kind that graphc does not read."""
 
 
 class BackendError(GraphcError, RuntimeError):

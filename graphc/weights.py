@@ -21,17 +21,13 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 import numpy as np
 
 import graphc as gc
-from graphc.errors import GraphcError
+from graphc.errors import WeightsError
 from graphc.ir.dtype import DType, by_name
 from graphc.quantized import Quantized
 from graphc.quantized import concat as concat
 from graphc.quantized import quantize as quantize
 from graphc.quantized import quantized_matmul as quantized_matmul
 from graphc.tensor import Tensor
-
-
-class WeightsError(GraphcError, ValueError):
-    """A file of weights that is damaged, or of a kind that graphc does not read."""
 
 
 class Weights(Mapping):

@@ -1,6 +1,7 @@
 """Neural networks: modules, layers, losses, initial values. Written with the public API alone."""
 from graphc.api.activations import cross_entropy, gelu, log_softmax, relu, sigmoid, silu, softmax
 from graphc.api.attention import scaled_dot_product_attention
+from graphc.errors import StateError
 from graphc.nn import functional, init
 from graphc.nn.activations import (
     ELU, GELU, GLU, SELU, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU, ReLU,
@@ -25,7 +26,7 @@ from graphc.nn.losses import (
     bce, bce_with_logits, cosine_embedding, gaussian_nll, hinge_embedding, huber, kl, l1, margin_ranking, mse,
     multi_margin, multilabel_soft_margin, nll, poisson_nll, smooth_l1, soft_margin, triplet_margin,
 )
-from graphc.nn.module import Module, ModuleDict, ModuleList, NeuralNetwork, Sequential, StateError, parameter
+from graphc.nn.module import Module, ModuleDict, ModuleList, NeuralNetwork, Sequential, parameter
 from graphc.nn.precision import MixedPrecision
 from graphc.nn.quantized import QuantizedLinear, quantize
 from graphc.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell

@@ -6,14 +6,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import graphc as gc
-from graphc.errors import GraphcError, ShapeError
+from graphc.errors import ShapeError, StateError
 from graphc.tensor import Tensor, rebinding
-
-
-class StateError(GraphcError, KeyError):
-    """Names in a state that a module does not have, or lacks."""
-
-    __str__ = GraphcError.__str__
 
 
 class Module:
