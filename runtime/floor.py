@@ -2,7 +2,7 @@
 
 Bandwidth is measured with as many bytes as the work moves, because a large cache lifts what fits into it: by reading
 alone, of several stretches at once, where a work writes little, else by the triad a = b + s * c (McCalpin's STREAM,
-1995). Shared by benchmarks/ and `graphc profile`.
+1995). Shared by benchmarks/, `graphc profile` and the tuner.
 """
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from graphc.ir import derivatives as d
 from graphc.ir import meaning
 from graphc.ir.dtype import DType
 
-# Kinds. Passes ask for the kind or a trait, never for a list of ops.
+# Kinds. Passes ask an elementwise operation for its kind or traits: what treats all alike names none of them.
 SOURCE = "source"            # no computed sources: buffers, constants, counters
 ELEMENTWISE = "elementwise"
 MOVEMENT = "movement"        # only says which element goes where
