@@ -49,66 +49,103 @@ def _gradients(srcs, places, values) -> list:
     return _replaced([None] * len(srcs), places, values)
 
 
+class _Scan:
+    """A scan whose gradient is taken: what goes in and comes out, and the places of what has a gradient.
+
+    state, columns, fixed  what it begins with, what it takes apart, what each turn reads whole
+    gs, ys                 the gradients of its results, and these
+    given                  the places of the collected results whose gradients are not zero
+    """
+
+    def __init__(self, gc, gs, ys, srcs):
+        self.gc, self.gs, self.ys = gc, gs, ys
+        self.body, carried, sliced, self.turns, self.reverse = ys[0].node.srcs[0].attrs
+        self.carried, end = carried, carried + sliced
+        self.state, self.columns, self.fixed = list(srcs[:carried]), list(srcs[carried:end]), list(srcs[end:])
+        self.outside = len(self.body.inputs) - end      # of what is fixed, how many are arrays; the others are scalars
+        self.in_state, self.in_columns = _differentiable(self.state), _needed(self.columns)
+        self.in_fixed = _needed(self.fixed)
+        self.given = [k for k in _differentiable(ys) if k >= carried and not _is_zero(gs[k].node)]
+
+
+class _Turn:
+    """The gradient of one turn of a scan, recorded over placeholders.
+
+    old, x, g_state, g_given   placeholders: of the state before the turn, of a row of each column, of the gradients of
+                               the state after it and of what it gives
+    to_state, to_x, to_fixed   the gradients, as nodes; kept: what the turn of the scan itself gives, as nodes
+    """
+
+    def __init__(self, scan: _Scan):
+        gc, gs = scan.gc, scan.gs
+        self.old = [_place(gc, t, t.shape) for t in scan.state]
+        self.x = [_place(gc, t, t.shape[1:]) for t in scan.columns]
+        self.g_state = [_place(gc, gs[k], gs[k].shape) for k in scan.in_state]
+        self.g_given = [_place(gc, gs[k], gs[k].shape[1:]) for k in scan.given]
+        results: list = []
+        variables: dict[Node, Node] = {}
+
+        def of(some_old, some_x, some_fixed):
+            variables.update((v.node, t.node) for ts, places, vs in (
+                (self.old, scan.in_state, some_old), (self.x, scan.in_columns, some_x),
+                (scan.fixed, scan.in_fixed, some_fixed)) for v, t in zip(vs, _chosen(ts, places), strict=True))
+            read = _replaced(scan.fixed, scan.in_fixed, some_fixed)
+            arrays = [*_replaced(self.old, scan.in_state, some_old), *_replaced(self.x, scan.in_columns, some_x),
+                      *read[:scan.outside]]
+            results[:] = applied(gc, scan.body, arrays, read[scan.outside:])
+            return (*_chosen(results, scan.in_state), *_chosen(results, scan.given))
+
+        _, pull = gc.vjp(of, _chosen(self.old, scan.in_state), _chosen(self.x, scan.in_columns),
+                         _chosen(scan.fixed, scan.in_fixed))
+        found = (*pull((*self.g_state, *self.g_given)), results[scan.carried:])
+        nodes = iter(substituted([t.node for part in found for t in part], variables))
+        self.to_state, to_x, self.to_fixed, self.kept = ([next(nodes) for _ in part] for part in found)
+        self.to_x = [_plain(n) for n in to_x]
+
+
 def loop(gc, gs, ys, *srcs):
-    body, carried, sliced, turns, reverse = ys[0].node.srcs[0].attrs
-    state, columns, fixed = list(srcs[:carried]), list(srcs[carried:carried + sliced]), list(srcs[carried + sliced:])
-    in_state, in_columns, in_fixed = _differentiable(state), _needed(columns), _needed(fixed)
-    given = [k for k in _differentiable(ys) if k >= carried and not _is_zero(gs[k].node)]
-
-    # The gradient of one turn, over placeholders.
-    old, x = [_place(gc, t, t.shape) for t in state], [_place(gc, t, t.shape[1:]) for t in columns]
-    g_state = [_place(gc, gs[k], gs[k].shape) for k in in_state]
-    g_given = [_place(gc, gs[k], gs[k].shape[1:]) for k in given]
-    results: list = []
-    variables: dict[Node, Node] = {}
-
-    def of(some_old, some_x, some_fixed):
-        variables.update((v.node, t.node) for ts, places, vs in (
-            (old, in_state, some_old), (x, in_columns, some_x), (fixed, in_fixed, some_fixed))
-            for v, t in zip(vs, _chosen(ts, places), strict=True))
-        read = _replaced(fixed, in_fixed, some_fixed)
-        outside = len(body.inputs) - carried - sliced
-        arrays = [*_replaced(old, in_state, some_old), *_replaced(x, in_columns, some_x), *read[:outside]]
-        results[:] = applied(gc, body, arrays, read[outside:])
-        return (*_chosen(results, in_state), *_chosen(results, given))
-
-    _, pull = gc.vjp(of, _chosen(old, in_state), _chosen(x, in_columns), _chosen(fixed, in_fixed))
-    parts = [[t.node for t in part] for part in (*pull((*g_state, *g_given)), results[carried:])]
-    nodes = iter(substituted([n for part in parts for n in part], variables))
-    to_state, to_x, to_fixed, kept = ([next(nodes) for _ in part] for part in parts)
-    to_x = [_plain(n) for n in to_x]
+    scan = _Scan(gc, gs, ys, srcs)
+    turn = _Turn(scan)
 
     # What a turn of the second loop may read, and where it lies; then what it gives besides.
-    stacks = {n: y for n, y in zip(kept, ys[carried:], strict=True) if n.op is not ALIAS}
-    stacks |= {t.node: column for t, column in zip(x, columns, strict=True)}
-    stacks |= {t.node: gs[k] for t, k in zip(g_given, given, strict=True)}
-    gives = list(dict.fromkeys(n for n in to_x if n not in stacks))
-    places = {t.node for t in (*old, *g_state)}
-    later, now = _postponed(to_fixed, places, stacks, gives)
+    stacks = {n: y for n, y in zip(turn.kept, ys[scan.carried:], strict=True) if n.op is not ALIAS}
+    stacks |= {t.node: column for t, column in zip(turn.x, scan.columns, strict=True)}
+    stacks |= {t.node: gs[k] for t, k in zip(turn.g_given, scan.given, strict=True)}
+    gives = list(dict.fromkeys(n for n in turn.to_x if n not in stacks))
+    later, now = _postponed(turn.to_fixed, {t.node for t in (*turn.old, *turn.g_state)}, stacks, gives)
 
-    wanted = [*to_state, *(n for part in now for n in part), *gives]
-    reads = [n for n in topological(wanted, is_leaf=lambda n: n in stacks or n.value is not None) if n in stacks]
-
-    def back(carry, at):
-        g, sums = carry
-        new = dict(zip([t.node for t in g_state], [t.node for t in g], strict=True))
-        new |= {n: t.node for n, t in zip(reads, at, strict=True)}
-        after = [_handle(gc, n) for n in substituted(wanted, new)]
-        parts = iter(after[len(to_state):])
-        summed = tuple(None if s is None else sum((next(parts) for _ in part), s)
-                       for s, part in zip(sums, now, strict=True))
-        return (tuple(after[:len(to_state)]), summed), tuple(parts)
-
-    start = tuple(gc.zeros_like(fixed[i]) if part else None for i, part in zip(in_fixed, now, strict=True))
-    (g, sums), found = gc.scan(back, (_chosen(gs, in_state), start), tuple(stacks[n] for n in reads), length=turns,
-                               reverse=not reverse)
+    g, sums, found = _backwards(scan, turn, stacks, now, gives)
     stacks |= dict(zip(gives, found, strict=True))
     totals = []
     for s, terms in zip(sums, later, strict=True):
         found = [*([] if s is None else [s]), *(_summed(gc, term, stacks) for term in terms)]
         totals.append(sum(found[1:], found[0]))
-    return (*_gradients(state, in_state, g), *_gradients(columns, in_columns, [stacks[n] for n in to_x]),
-            *_gradients(fixed, in_fixed, totals))
+    return (*_gradients(scan.state, scan.in_state, g),
+            *_gradients(scan.columns, scan.in_columns, [stacks[n] for n in turn.to_x]),
+            *_gradients(scan.fixed, scan.in_fixed, totals))
+
+
+def _backwards(scan: _Scan, turn: _Turn, stacks: dict, now: list[list[Node]], gives: list[Node]) -> tuple:
+    """The second loop: the gradient of the state, the sums of the terms `now` (None where there are none), and what
+    the turns have given, one after the other."""
+    gc = scan.gc
+    wanted = [*turn.to_state, *(n for part in now for n in part), *gives]
+    reads = [n for n in topological(wanted, is_leaf=lambda n: n in stacks or n.value is not None) if n in stacks]
+
+    def back(carry, at):
+        g, sums = carry
+        new = dict(zip([t.node for t in turn.g_state], [t.node for t in g], strict=True))
+        new |= {n: t.node for n, t in zip(reads, at, strict=True)}
+        after = [_handle(gc, n) for n in substituted(wanted, new)]
+        parts = iter(after[len(turn.to_state):])
+        summed = tuple(None if s is None else sum((next(parts) for _ in part), s)
+                       for s, part in zip(sums, now, strict=True))
+        return (tuple(after[:len(turn.to_state)]), summed), tuple(parts)
+
+    start = tuple(gc.zeros_like(scan.fixed[i]) if part else None for i, part in zip(scan.in_fixed, now, strict=True))
+    (g, sums), found = gc.scan(back, (_chosen(scan.gs, scan.in_state), start), tuple(stacks[n] for n in reads),
+                               length=scan.turns, reverse=not scan.reverse)
+    return g, sums, found
 
 
 def _place(gc, t, shape):
