@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import chart, machine, overhead, peers, report, runner, works
+from benchmarks import chart, machine, names_among, overhead, peers, report, runner, works
 
 OVERHEAD = "overhead"
 
@@ -56,21 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    def names(allowed: Sequence[str]):
-        def parse(text: str) -> list[str]:
-            found = [name.strip() for name in text.split(",") if name.strip()]
-            unknown = [name for name in found if name not in allowed]
-            if unknown:
-                raise argparse.ArgumentTypeError(f"no {', '.join(unknown)}; there are {', '.join(allowed)}")
-            return found
-        return parse
-
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     allowed, all_works = list(peers.DISTRIBUTIONS), [*works.ALL, OVERHEAD]
-    parser.add_argument("--peers", type=names(allowed), default=allowed, metavar="NAME,...",
+    parser.add_argument("--peers", type=names_among(allowed), default=allowed, metavar="NAME,...",
                         help=f"beside graphc: {', '.join(allowed[1:])} (default: all that are installed)")
-    parser.add_argument("--work", type=names(all_works), default=all_works, metavar="NAME,...",
+    parser.add_argument("--work", type=names_among(all_works), default=all_works, metavar="NAME,...",
                         help=f"{', '.join(all_works)} (default: all)")
     parser.add_argument("--rounds", type=int, default=15, help="for each work (default: 15)")
     parser.add_argument("--threads", type=int, default=2, help="for each peer (default: 2)")

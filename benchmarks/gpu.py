@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from benchmarks import peers, report, runner, works
+from benchmarks import names_among, peers, report, runner, works
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 0.02  # seconds of calls between two waits
@@ -266,7 +266,7 @@ def unit_products(opened: dict[str, Peer], rounds: int, n: int, name: str) -> Ro
                 x, y = (v.to(getattr(torch, name)) for v in (x, y))
                 call = lambda x=x, y=y: x @ y  # noqa: E731
         else:
-            call = peer.bind(_plain_product(), tuple(peer.take(v) for v in (a, b)))
+            call = peer.bind(works.load("gemm_1024"), tuple(peer.take(v) for v in (a, b)))
             call = gc.fast_math()(call) if name == "tf32" else call
         error = np.abs(np.asarray(peer.give(call())).astype(np.float64) - expected).max() / n**0.5
         if error > 0.1:
@@ -290,10 +290,6 @@ def _in_tf32(call: Callable[[], Any]) -> Callable[[], Any]:
             matmul.allow_tf32 = before
 
     return inside
-
-
-def _plain_product() -> ModuleType:
-    return works.load("gemm_1024")
 
 
 def copy_rate(xp: ModuleType, wait: Callable[[], Any], nbytes: int, rounds: int) -> float:
@@ -435,11 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             opened[peer] = open_peer(peer, name)
         except Absent as error:
             remarks.append(f"Left out: {TITLES.get(peer, peer)}: {error}.")
-    on_gpu = name in ("cuda", "hip")
-    xp: ModuleType = importlib.import_module("cupy") if on_gpu else np
-    wait = (lambda: xp.cuda.Device().synchronize()) if on_gpu else (lambda: None)
-    copy = copy_rate(xp, wait, 1 << (16 if options.small else 30), options.rounds)
-    product = product_rate(xp, wait, 64 if options.small else 4096, options.rounds)
+    copy, product = _rates(name in ("cuda", "hip"), options.rounds, options.small)
     about |= {"copy": f"{copy / 1e9:,.0f} GB/s", "BLAS float32": f"{product / 1e12:,.2f} TFLOP/s"}
     rows: list[Row] = []
 
@@ -453,38 +445,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return text
 
     for work in options.work:
-        try:
-            rows.append(unit_products(opened, options.rounds, 64 if options.small else 4096, work) if work in UNIT
-                        else measure(work, opened, options.rounds, options.small))  # fmt: skip
-        except Exception as error:  # a device that is broken breaks what comes after, too: all is said in the page
-            rows.append(Row(work, failed={"graphc": said(error)}))
-        row = rows[-1]
+        row = _row(work, opened, options.rounds, options.small)
+        rows.append(row)
         print(row.title, {p: f"{t * 1e3:.4g} ms" for p, t in row.medians().items()}, row.failed or "", flush=True)
         written()
-    try:
-        launches, host = replay_seconds(opened["graphc"], options.rounds)
-        remarks.append(f"A call of a jitted program of {launches} launches takes the host {host * 1e6:.1f} us.")
-    except Exception as error:
-        remarks.append(f"No time for a call of a jitted program: {said(error)}")
+    remarks.append(_replay_remark(opened, options.rounds))
     print(written())
     return int(any("graphc" in row.failed for row in rows))
 
 
-def _parser() -> argparse.ArgumentParser:
-    def of(allowed: Sequence[str]) -> Callable[[str], list[str]]:
-        def parse(text: str) -> list[str]:
-            unknown = [name for name in text.split(",") if name not in allowed]
-            if unknown:
-                raise argparse.ArgumentTypeError(f"no {', '.join(unknown)}; there are {', '.join(allowed)}")
-            return text.split(",")
-        return parse
+def _rates(on_gpu: bool, rounds: int, small: bool) -> tuple[float, float]:
+    """Of a copy and of the BLAS, by CuPy; by NumPy where the command is only tried."""
+    xp: ModuleType = importlib.import_module("cupy") if on_gpu else np
+    wait = (lambda: xp.cuda.Device().synchronize()) if on_gpu else (lambda: None)
+    return (copy_rate(xp, wait, 1 << (16 if small else 30), rounds),
+            product_rate(xp, wait, 64 if small else 4096, rounds))  # fmt: skip
 
+
+def _row(work: str, opened: dict[str, Peer], rounds: int, small: bool) -> Row:
+    try:
+        if work in UNIT:
+            return unit_products(opened, rounds, 64 if small else 4096, work)
+        return measure(work, opened, rounds, small)
+    except Exception as error:  # a device that is broken breaks what comes after, too: all is said in the page
+        return Row(work, failed={"graphc": said(error)})
+
+
+def _replay_remark(opened: dict[str, Peer], rounds: int) -> str:
+    try:
+        launches, host = replay_seconds(opened["graphc"], rounds)
+    except Exception as error:
+        return f"No time for a call of a jitted program: {said(error)}"
+    return f"A call of a jitted program of {launches} launches takes the host {host * 1e6:.1f} us."
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     all_works = [*WORKS, *UNIT]
     parser.add_argument("--backend", default="gpu", help="cuda, hip or another (default: the best GPU)")
-    parser.add_argument("--work", type=of(all_works), default=all_works, metavar="NAME,...")
-    parser.add_argument("--peers", type=of(PEERS), default=list(PEERS), metavar="NAME,...")
+    parser.add_argument("--work", type=names_among(all_works), default=all_works, metavar="NAME,...")
+    parser.add_argument("--peers", type=names_among(PEERS), default=list(PEERS), metavar="NAME,...")
     parser.add_argument("--rounds", type=int, default=9, help="in which all take turns (default: 9)")
     parser.add_argument("--no-suite", action="store_true", help="measure only")
     parser.add_argument("--tests", nargs="*", default=["tests"], help="what of the suite to run (default: all)")
