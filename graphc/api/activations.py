@@ -14,7 +14,7 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, tanh, where
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
-from graphc.api.record import as_tensor, cast, elementwise, normalize_axis
+from graphc.api.record import as_float, as_tensor, cast, elementwise, normalize_axis
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -24,7 +24,7 @@ def _carried(function):
     """Compute in the dtype in which sums are carried, round the result to the dtype of the argument."""
     @functools.wraps(function)
     def rounded(x, /, *arguments, **options):
-        x = red._floating(x, function.__name__)
+        x = as_float(x, function.__name__)
         return cast(function(cast(x, x.dtype.accumulator), *arguments, **options), x.dtype)
     return rounded
 
@@ -53,14 +53,14 @@ def leaky_relu(x, /, negative_slope: float = 0.01):
     >>> gc.leaky_relu(gc.asarray([-1.0, 2.0]), 0.5).tolist()
     [-0.5, 2.0]
     """
-    x = red._floating(x, "leaky_relu")
+    x = as_float(x, "leaky_relu")
     return where(x > 0, x, x * a_number(negative_slope, "leaky_relu", "negative_slope"))
 
 
 def hardtanh(x, /, min_value: float = -1.0, max_value: float = 1.0):
     """x, cut off at both ends."""
     low, high = (a_number(v, "hardtanh", what) for v, what in ((min_value, "min_value"), (max_value, "max_value")))
-    return clip(red._floating(x, "hardtanh"), low, high)
+    return clip(as_float(x, "hardtanh"), low, high)
 
 
 @_carried
@@ -230,7 +230,7 @@ def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean",
     >>> gc.cross_entropy(gc.asarray([[0.0, 0.0], [9.0, 9.0]]), gc.asarray([1, -100]), ignore_index=-100).item()
     0.6931471805599453
     """
-    logits, target = red._floating(logits, "cross_entropy"), as_tensor(target)
+    logits, target = as_float(logits, "cross_entropy"), as_tensor(target)
     axis = normalize_axis(axis, logits.ndim, "cross_entropy")
     scores = log_softmax(moveaxis(logits, axis, -1))
     n = scores.shape[-1]
@@ -275,7 +275,7 @@ def _reduced(losses, counts, reduction: str):
 
 def glu(x, /, axis: int = -1):
     """The first half of an axis times the sigmoid of the second. Dauphin et al. (2017)."""
-    x = red._floating(x, "glu")
+    x = as_float(x, "glu")
     axis = normalize_axis(axis, x.ndim, "glu")
     if x.shape[axis] % 2:
         raise ShapeError(f"axis {axis} of shape {x.shape} has no two halves", op="glu")

@@ -8,8 +8,7 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import where
 from graphc.api.manipulation import expand_dims, repeat, swapaxes
 from graphc.api.products import matmul
-from graphc.api.record import as_tensor, broadcast_shapes, cast
-from graphc.api.reductions import _floating
+from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 
@@ -42,7 +41,7 @@ def scaled_dot_product_attention(q, k, v, mask=None, is_causal: bool = False, sc
     >>> gc.scaled_dot_product_attention(q, k, v, is_causal=True).tolist()
     [[2.0]]
     """
-    q, k, v = (_floating(x, NAME) for x in (q, k, v))
+    q, k, v = (as_float(x, NAME) for x in (q, k, v))
     common = dt.promote(dt.promote(q.dtype, k.dtype), v.dtype)
     _check(q, k, v, common)
     mask = None if mask is None else as_tensor(mask)

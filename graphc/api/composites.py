@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 
 from graphc.api.elementwise import (
-    _as_float, _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, imag, isnan, log1p,
-    maximum, minimum, multiply, negative, pow, real, remainder, subtract, trunc, where,
+    _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, imag, isnan, log1p, maximum,
+    minimum, multiply, negative, pow, real, remainder, subtract, trunc, where,
 )
-from graphc.api.record import as_tensor, cast
+from graphc.api.record import as_float, as_tensor, cast
 from graphc.errors import DTypeError
 from graphc.ir.dtype import complex128, float64, promote
 
@@ -27,7 +27,7 @@ def logaddexp(x1, x2, /):
 
 
 def _as_real(x, name: str):
-    x = _as_float(x, name)
+    x = as_float(x, name)
     if x.dtype.kind == "c":
         raise DTypeError(f"{x.dtype} is not supported", op=name, fix="give the real or the imaginary part")
     return x
@@ -112,7 +112,7 @@ def angle(x, /):
     >>> gc.angle([1 + 0j]).tolist()
     [0.0]
     """
-    x = _as_float(x, "angle")
+    x = as_float(x, "angle")
     return atan2(imag(x), real(x))
 
 

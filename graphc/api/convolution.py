@@ -14,7 +14,7 @@ from graphc.api.creation import arange
 from graphc.api.elementwise import maximum, minimum
 from graphc.api.manipulation import broadcast_to, flip, moveaxis, pad, permute_dims, reshape, swapaxes
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_tensor, cast, wrap
+from graphc.api.record import as_float, as_tensor, cast, wrap
 from graphc.api.windows import overlap_add, sliding_window_view
 from graphc.errors import ShapeError, user_site
 from graphc.ir import dtype as dt
@@ -397,7 +397,7 @@ def _least(dtype: dt.DType) -> int:
 
 
 def _avg_pool(op: str, n: int, x, kernel, stride, padding, ceil: bool, include: bool, divisor):
-    x = red._floating(as_tensor(x, None, op), op)
+    x = as_float(x, op)
     windows, sizes, kernel, stride, padding, batched = _pooled(op, n, x, kernel, stride, padding, 1, ceil, 0)
     carried = x.dtype.accumulator
     y = _summed(cast(windows, carried), tuple(range(2 + n, 2 + 2 * n)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
-from graphc.api.record import as_tensor, binary, cast, filled, operands, unary, wrap
+from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -39,16 +39,11 @@ _COMPARISON = "Operands broadcast (ShapeError) and are compared in their promote
 _LOGICAL = "Operands broadcast (ShapeError); nonzero counts as true. The result is bool."
 
 
-def _as_float(x, name: str) -> Tensor:
-    x = as_tensor(x, None, name)
-    return cast(x, default_float()) if x.node.dtype.kind in "biu" else x
-
-
 def _real_unary(op: Op, name: str, summary: str, example: str, result: str) -> Callable:
     def function(x, /):
         if x.__class__ is Tensor and x.node.dtype.kind in "fc":
             return unary(op, x, name)
-        return unary(op, _as_float(x, name), name)
+        return unary(op, as_float(x, name), name)
     return _named(function, name, summary, example, result, _UNARY_REAL)
 
 
@@ -67,9 +62,9 @@ def _float_operands(a, b, name: str) -> tuple[Tensor, Tensor]:
     """Both operands as tensors, in the default float if neither is real or complex. A Python number takes the float
     that an integer beside it becomes, so that it need not fit the integer's dtype."""
     if a.__class__ in _NUMBERS and b.__class__ not in _NUMBERS:
-        b = _as_float(b, name)
+        b = as_float(b, name)
     elif b.__class__ in _NUMBERS and a.__class__ not in _NUMBERS:
-        a = _as_float(a, name)
+        a = as_float(a, name)
     na, nb = operands(a, b, name)
     if na.dtype.kind in "biu" and nb.dtype.kind in "biu":
         return cast(wrap(na), default_float()), cast(wrap(nb), default_float())
@@ -133,7 +128,7 @@ def reciprocal(x, /):
     >>> gc.reciprocal([2.0, 4.0]).tolist()
     [0.5, 0.25]
     """
-    return divide(1, _as_float(x, "reciprocal"))
+    return divide(1, as_float(x, "reciprocal"))
 
 
 def rsqrt(x, /):

@@ -33,7 +33,7 @@ from graphc.api.manipulation import (
     slice_axis,
 )
 from graphc.api.products import matmul, promoted, sum_of_products
-from graphc.api.record import as_tensor, broadcast_shapes, cast, normalize_axis
+from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
 
@@ -233,7 +233,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     >>> gc.linalg.vector_norm(gc.asarray([3.0, 4.0])).item()
     5.0
     """
-    x = red._floating(x, "vector_norm")
+    x = as_float(x, "vector_norm")
     size = abs_(x)
     if not isinstance(ord, int | float | np.integer | np.floating):
         raise ShapeError(f"there is no vector norm {ord!r}", op="vector_norm", fix="use inf, -inf, 0 or another number")
@@ -262,7 +262,7 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
     >>> gc.linalg.matrix_norm(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
-    x = _stack(red._floating(x, "matrix_norm"), "matrix_norm")
+    x = _stack(as_float(x, "matrix_norm"), "matrix_norm")
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, inf, -inf):
@@ -313,7 +313,7 @@ def _stack(x, name: str, square: bool = False):
 
 def _lapack(name: str, arguments: tuple, *tensors) -> tuple:
     """The results of a routine in a dtype that LAPACK has, rounded to the dtype of the operands if that is narrower."""
-    tensors = promoted(name, *(red._floating(x, name) for x in tensors))
+    tensors = promoted(name, *(as_float(x, name) for x in tensors))
     narrow = tensors[0].dtype
     found = library(name, arguments, *(cast(x, narrow.accumulator) for x in tensors))
     return found if narrow.accumulator is narrow else tuple(cast(x, narrow) for x in found)
@@ -428,16 +428,17 @@ def eigvalsh(x, /, UPLO: str = "L"):  # noqa: N803
 
 def eig(x, /) -> Eigh:
     """The eigenvalues and eigenvectors of square matrices, always complex."""
-    return Eigh(*library("eig", (), _wide(x, "eig")))
+    return Eigh(*library("eig", (), wide(x, "eig", square=True)))
 
 
 def eigvals(x, /):
     """The eigenvalues of square matrices, always complex."""
-    return library("eigvals", (), _wide(x, "eigvals"))[0]
+    return library("eigvals", (), wide(x, "eigvals", square=True))[0]
 
 
-def _wide(x, name: str):
-    x = red._floating(_stack(x, name, square=True), name)
+def wide(x, name: str, square: bool = False):
+    """Matrices as floats of at least 32 bits, which LAPACK has routines for."""
+    x = as_float(_stack(x, name, square=square), name)
     return cast(x, x.dtype.accumulator)
 
 
@@ -474,7 +475,7 @@ def pinv(x, /, *, rtol=None):
     >>> gc.linalg.pinv(gc.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
-    x = _wide_matrices(x, "pinv")
+    x = wide(x, "pinv")
     if 0 in x.shape[-2:]:
         return matrix_transpose(x)
     u, s, vh = svd(x, full_matrices=False)
@@ -484,11 +485,6 @@ def pinv(x, /, *, rtol=None):
     return matmul(v * cast(expand_dims(inverse, -2), v.dtype), conj(matrix_transpose(u)))
 
 
-def _wide_matrices(x, name: str):
-    x = red._floating(_stack(x, name), name)
-    return cast(x, x.dtype.accumulator)
-
-
 def matrix_rank(x, /, *, rtol=None):
     """How many singular values are larger than rtol times the largest one (rtol: see pinv), as int64.
 
@@ -496,7 +492,7 @@ def matrix_rank(x, /, *, rtol=None):
     >>> gc.linalg.matrix_rank(gc.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
     1
     """
-    x = _wide_matrices(x, "matrix_rank")
+    x = wide(x, "matrix_rank")
     if 0 in x.shape[-2:]:
         return red.count_nonzero(reshape(x, (*x.shape[:-2], 0)), -1)
     s = svdvals(x)
@@ -522,7 +518,7 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
     >>> round(x.item(), 9), round(residuals.item(), 9), rank.item()
     (2.0, 2.0, 1)
     """
-    x1, x2, rtol = _wide_matrices(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
+    x1, x2, rtol = wide(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
     x = matmul(pinv(x1, rtol=rtol), x2)
     off = abs_(x2 - matmul(x1, x))
     axis = -1 if x2.ndim == 1 else -2
@@ -537,7 +533,7 @@ def cond(x, /, p=None):
     >>> gc.linalg.cond(gc.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
     2.0
     """
-    x = _wide_matrices(x, "cond")
+    x = wide(x, "cond")
     if p in (None, 2, -2):
         s = svdvals(x)
         found = red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)

@@ -8,7 +8,7 @@ from graphc.api import reductions as red
 from graphc.api.creation import eye
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import ceil, clip, exp2, isfinite, log2, where
-from graphc.api.linalg import _wide, inv, solve
+from graphc.api.linalg import inv, solve, wide
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
 from graphc.api.products import matmul
 from graphc.api.record import as_tensor, cast
@@ -33,7 +33,7 @@ def expm(x, /):
     [[1.0, 1.0], [0.0, 1.0]]
     """
     given = as_tensor(x, None, "expm")
-    x = _wide(given, "expm")
+    x = wide(given, "expm", square=True)
     if not x.size:
         return x
     norm = red.max(red.sum(abs_(x), -2), -1).detach()

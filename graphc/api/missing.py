@@ -5,9 +5,9 @@ import numpy as np
 
 from graphc.api.elementwise import abs, clip, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
-from graphc.api.record import as_tensor, cast, reduce
+from graphc.api.record import as_float, as_tensor, cast, reduce
 from graphc.api.reductions import (
-    _floating, _quantiles, all, argmax, argmin, cumprod, cumsum, part_way, prod, root, sum,
+    _quantiles, all, argmax, argmin, cumprod, cumsum, part_way, prod, root, sum,
 )
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
@@ -36,7 +36,7 @@ def nanmean(x, /, axis=None, *, keepdims: bool = False):
     >>> gc.nanmean(gc.asarray([1.0, float("nan"), 3.0])).item()
     2.0
     """
-    x = _floating(x, "nanmean")
+    x = as_float(x, "nanmean")
     carried = x.dtype.accumulator
     total = nansum(cast(x, carried), axis, keepdims=keepdims)
     count = sum(logical_not(isnan(x)), axis, dtype=carried, keepdims=keepdims)
@@ -93,7 +93,7 @@ def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     >>> gc.nanvar(gc.asarray([1.0, float("nan"), 3.0])).item()
     1.0
     """
-    x = _floating(x, "nanvar")
+    x = as_float(x, "nanvar")
     result, x = x.dtype.real, cast(x, x.dtype.accumulator)
     unknown = isnan(x)
     off = abs(where(unknown, 0, x - nanmean(x, axis, keepdims=True)))

@@ -8,8 +8,8 @@ from graphc.api.creation import arange, eye, ones, zeros
 from graphc.api.elementwise import sqrt
 from graphc.api.linalg import eigvals, inv, lstsq, outer
 from graphc.api.manipulation import concat, expand_dims, pad, stack
-from graphc.api.record import anew, as_tensor, cast, deciding
-from graphc.api.reductions import _floating, sum
+from graphc.api.record import anew, as_float, as_tensor, cast, deciding
+from graphc.api.reductions import sum
 from graphc.api.samples import convolve
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
@@ -70,14 +70,14 @@ def polyfit(x, y, /, deg: int, rcond: float | None = None, *, w=None, cov: bool 
     >>> gc.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0], 1).round(9).tolist()
     [2.0, 1.0]
     """
-    x, y = _floating(x, "polyfit"), _floating(y, "polyfit")
+    x, y = as_float(x, "polyfit"), as_float(y, "polyfit")
     count = an_int(deg, "polyfit", "the degree") + 1
     if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.size or count < 1:
         raise ShapeError(f"points {x.shape} and {y.shape} have no polynomial of degree {count - 1}", op="polyfit",
                          fix="give x (n,), y (n,) or (n, k), and a degree of at least 0")
     rows = vander(x, count)
     if w is not None:
-        w = _floating(w, "polyfit")
+        w = as_float(w, "polyfit")
         if w.shape != x.shape:
             raise ShapeError(f"weights of shape {w.shape} for points of shape {x.shape}", op="polyfit")
         rows, y = rows * expand_dims(w, -1), y * (expand_dims(w, -1) if y.ndim == 2 else w)
@@ -145,7 +145,7 @@ def polyint(p, /, m: int = 1, k=None):
     >>> gc.polyint([6.0, 2.0], k=5.0).tolist()
     [3.0, 2.0, 5.0]
     """
-    p, m = _floating(_coefficients(p, "polyint"), "polyint"), _times(m, "polyint")
+    p, m = as_float(_coefficients(p, "polyint"), "polyint"), _times(m, "polyint")
     constants = np.zeros(m) if k is None else np.atleast_1d(np.asarray(k))
     if constants.size not in (1, m):
         raise ShapeError(f"{constants.size} constants for {m} integrals", op="polyint", fix="give one, or one for each")
@@ -169,7 +169,7 @@ def roots(p, /):
     >>> sorted(gc.roots([1.0, -3.0, 2.0]).real.round(9).tolist())
     [1.0, 2.0]
     """
-    p = _floating(_coefficients(p, "roots"), "roots")
+    p = as_float(_coefficients(p, "roots"), "roots")
     known = np.flatnonzero(deciding(p, "roots", "find them outside of the traced function"))
     if not len(known):
         return zeros(0, dtype=dt.complex128)

@@ -118,6 +118,12 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray") -> Tensor:
     return from_numpy(to_array(x, name), name=name)
 
 
+def as_float(x, name: str) -> Tensor:
+    """x as real or complex floats: integers and bool become the default float, as in NumPy."""
+    x = as_tensor(x, None, name)
+    return cast(x, dtypes.default_float()) if x.node.dtype.kind in "biu" else x
+
+
 def to_array(x, name: str = "asarray") -> np.ndarray:
     """Anything array-like as a NumPy array of a dtype that graphc has."""
     if isinstance(x, np.ndarray):

@@ -26,6 +26,7 @@ from graphc.api.manipulation import (
     stack,
 )
 from graphc.api.record import (
+    as_float,
     as_tensor,
     binary,
     cast,
@@ -193,12 +194,6 @@ def count_nonzero(x, /, axis=None, *, keepdims: bool = False):
 # -------------------------------------------------------------------------------------------------------------- moments
 
 
-def _floating(x, name: str):
-    """x as real or complex floats: integers and bool become the default float, as in NumPy."""
-    x = as_tensor(x, None, name)
-    return cast(x, dt.default_float()) if x.dtype.kind in "biu" else x
-
-
 def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False, where=None):
     """The arithmetic mean along axes; integers give the default float; NaN for no elements.
 
@@ -209,7 +204,7 @@ def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False, where=None):
     3.0
     """
     x = as_tensor(x) if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
-    x = _floating(x, "mean")
+    x = as_float(x, "mean")
     _, count = _reduced(x.shape, axis, keepdims, "mean")
     wide = _among(cast(x, x.dtype.accumulator), where, 0, "mean")
     count = float(count) if where is None or where is True else _counted(where, x, axis, keepdims)
@@ -231,7 +226,7 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     >>> gc.var(gc.asarray([1.0, 2.0, 3.0]), correction=1).item()
     1.0
     """
-    x = _floating(x, "var")
+    x = as_float(x, "var")
     if x.dtype.kind == "c":
         parts = (record.unary(op, x, "var") for op in (ops.REAL, ops.IMAG))
         real, imag = (var(p, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where) for p in parts)
@@ -276,7 +271,7 @@ def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
     >>> gc.average(gc.asarray([1.0, 4.0]), weights=[2.0, 1.0]).item()
     2.0
     """
-    x = _floating(x, "average")
+    x = as_float(x, "average")
     if weights is None:
         return mean(x, axis, keepdims=keepdims)
     weights = as_tensor(weights)
@@ -300,7 +295,7 @@ def logsumexp(x, /, axis=None, *, keepdims: bool = False):
     >>> gc.logsumexp(gc.asarray([1000.0, 1000.0])).item()
     1000.6931471805599
     """
-    x = _floating(x, "logsumexp")
+    x = as_float(x, "logsumexp")
     top = max(x, axis, keepdims=True).detach()
     top = where(isfinite(top), top, 0.0)      # inf - inf would be NaN
     found = log(sum(exp(x - top), axis, keepdims=True)) + top
@@ -452,7 +447,7 @@ def isclose(a, b, /, rtol: float = 1e-5, atol: float = 1e-8, *, equal_nan: bool 
     >>> gc.isclose(gc.asarray([1.0, 2.0]), gc.asarray([1.0 + 1e-9, 2.1])).tolist()
     [True, False]
     """
-    a, b = _floating(a, "isclose"), _floating(b, "isclose")
+    a, b = as_float(a, "isclose"), as_float(b, "isclose")
     near = (_abs(a - b) <= atol + rtol * _abs(b)) & isfinite(b)
     found = near | (a == b)
     return found | (isnan(a) & isnan(b)) if equal_nan else found
@@ -511,7 +506,7 @@ def _quantiles(x, q, axis, keepdims: bool, name: str, of_rows: Callable[..., lis
     q = np.asarray(q, np.float64)
     if not ((q >= 0) & (q <= 1)).all():
         raise ShapeError("quantiles must be between 0 and 1", op=name)
-    x = _floating(x, name)
+    x = as_float(x, name)
     if x.dtype.kind != "f":
         raise DTypeError(f"{x.dtype} has no order", op=name)
     rows, kept = _rows(x, axis, name)
@@ -589,7 +584,7 @@ def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | Non
 
 
 def _in_rows(x, rowvar: bool):
-    x = _floating(x, "cov")
+    x = as_float(x, "cov")
     if x.ndim > 2:
         raise ShapeError(f"shape {x.shape} is not rows of observations", op="cov")
     return atleast_2d(x) if rowvar or x.ndim < 2 else matrix_transpose(x)

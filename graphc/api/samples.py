@@ -14,8 +14,8 @@ from graphc.api.elementwise import (
 from graphc.api.indexing import take
 from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, slice_axis
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_tensor, cast, normalize_axes
-from graphc.api.reductions import _floating, cov, cumsum, diff, sum
+from graphc.api.record import as_float, as_tensor, cast, normalize_axes
+from graphc.api.reductions import cov, cumsum, diff, sum
 from graphc.api.sorting import searchsorted
 from graphc.api.windows import sliding_window_view
 from graphc.errors import ShapeError
@@ -89,7 +89,7 @@ def gradient(f, /, *spacing, axis=None):
     >>> gc.gradient(gc.asarray([1.0, 2.0, 4.0, 7.0])).tolist()
     [1.0, 1.5, 2.5, 3.0]
     """
-    f = _floating(f, "gradient")
+    f = as_float(f, "gradient")
     axes = normalize_axes(axis, f.ndim, "gradient")
     steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
     if len(steps) != len(axes):
@@ -125,7 +125,7 @@ def interp(x, xp, fp, /, left=None, right=None):
     >>> gc.interp([1.5, 9.0], [1.0, 2.0, 3.0], [10.0, 20.0, 0.0]).tolist()
     [15.0, 0.0]
     """
-    x, xp, fp = (_floating(as_tensor(a), "interp") for a in (x, xp, fp))
+    x, xp, fp = (as_float(as_tensor(a), "interp") for a in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"the points have shapes {xp.shape} and {fp.shape}", op="interp", fix="give two vectors of "
                          "one length, which is not 0")
@@ -239,9 +239,9 @@ def trapezoid(y, /, x=None, dx: float = 1.0, axis: int = -1):
     >>> gc.trapezoid(gc.asarray([1.0, 2.0, 4.0]), [0.0, 1.0, 3.0]).item()
     7.5
     """
-    y = moveaxis(_floating(y, "trapezoid"), axis, -1)
+    y = moveaxis(as_float(y, "trapezoid"), axis, -1)
     if x is not None:
-        x = _floating(x, "trapezoid")
+        x = as_float(x, "trapezoid")
         dx = diff(x) if x.ndim == 1 else diff(moveaxis(x, axis, -1))
     last, pieces = y.ndim - 1, max(y.shape[-1] - 1, 0)
     both = slice_axis(y, last, min(1, y.shape[-1]), pieces) + slice_axis(y, last, 0, pieces)
@@ -259,7 +259,7 @@ def unwrap(p, /, discont: float | None = None, axis: int = -1, *, period: float 
     """
     p = as_tensor(p, None, "unwrap")
     whole = p.dtype.kind in "iu" and isinstance(period, int)
-    p = moveaxis(p if whole else _floating(p, "unwrap"), axis, -1)
+    p = moveaxis(p if whole else as_float(p, "unwrap"), axis, -1)
     steps = diff(p)
     high, halved = divmod(period, 2) if whole else (period / 2, 0)
     low = -high
@@ -280,7 +280,7 @@ def sinc(x, /):
     >>> gc.sinc([0.0, 0.5]).tolist()
     [1.0, 0.6366197723675814]
     """
-    x = _floating(x, "sinc")
+    x = as_float(x, "sinc")
     angle = where(x == 0, 1.0, x * math.pi)
     return where(x == 0, 1.0, sin(angle) / angle)
 
