@@ -58,7 +58,7 @@ class Together(CpuBackend):
             familiar.forget()
             if rehearsing:
                 _take_nodes()
-                node._table.update((key, entry) for key, entry in hidden.items() if entry() is not None)
+                node.interned.update((key, entry) for key, entry in hidden.items() if entry() is not None)
 
     def compile_wanted(self) -> None:
         """Compile what was noted, and is not there yet, in as few texts as go together."""
@@ -81,8 +81,8 @@ class Together(CpuBackend):
 
 def _take_nodes() -> dict:
     """What expressions stand for is forgotten, and returned. Constants stay: they are no memory."""
-    keys = [key for key in list(node._table) if key[0] is not CONST]    # items() makes tuples, and so may collect nodes
-    taken = {key: node._table.pop(key, None) for key in keys}
+    keys = [key for key in list(node.interned) if key[0] is not CONST]  # items() makes tuples, and so may collect nodes
+    taken = {key: node.interned.pop(key, None) for key in keys}
     return {key: entry for key, entry in taken.items() if entry is not None}
 
 

@@ -20,8 +20,7 @@ from graphc import driver
 from graphc.again import is_worth_it
 from graphc.config import settings
 from graphc.errors import GraphcError, TracerError
-from graphc.ir.node import Node, topological, untracked
-from graphc.ir.node import _table as interned
+from graphc.ir.node import Node, interned, topological, untracked
 from graphc.ir.ops import BUFFER, CONST, PARAM
 from graphc.references import held, reads_of
 from graphc.runtime import memory

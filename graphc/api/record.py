@@ -20,8 +20,7 @@ from graphc.errors import (
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
-from graphc.ir.node import Node, buffer, const, make
-from graphc.ir.node import _table as interned
+from graphc.ir.node import Node, buffer, const, interned, make
 from graphc.ir.ops import Op
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor

@@ -55,7 +55,7 @@ class Node:
         self.value = value
         self.depth = 0
         if not self.tracked:
-            _table.pop((self.op, self.dtype, self.shape, self.srcs, self.attrs, self.device), None)
+            interned.pop((self.op, self.dtype, self.shape, self.srcs, self.attrs, self.device), None)
             self.op, self.srcs, self.attrs = BUFFER, (), ()
 
 
@@ -68,10 +68,10 @@ class _Entry(weakref.ref):
     __slots__ = ("key",)
 
 
-_table: dict[tuple, _Entry] = {}
+interned: dict[tuple, _Entry] = {}      # by what `make` was asked for; without those that nobody holds
 
 
-def _forget(entry: _Entry, table=_table) -> None:
+def _forget(entry: _Entry, table=interned) -> None:
     present = table.pop(entry.key, None)
     if present is not entry and present is not None:    # rare: the expression was made again in the meantime
         table.setdefault(entry.key, present)
@@ -86,7 +86,7 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
                 device = src.device
                 break
     key = (op, dtype, shape, srcs, attrs, device)
-    entry = _table.get(key)
+    entry = interned.get(key)
     if entry is not None:
         node = entry()
         if node is not None and node.op is op:      # else it has just been fulfilled, and its memory may be reused
@@ -95,7 +95,7 @@ def make(op: Op, dtype, shape: tuple, srcs: tuple[Node, ...] = (), attrs: tuple 
     entry = _Entry(node, _forget)
     entry.key = key
     while True:     # setdefault is atomic: of two threads that come here at once, both return the node of the first
-        present = _table.setdefault(key, entry)
+        present = interned.setdefault(key, entry)
         if present is entry:
             return node
         other = present()
@@ -270,8 +270,3 @@ def replaced(order: Sequence[Node], roots: Iterable[Node], rule: Callable[[Node,
     for node in order:
         new[node] = rule(node, new) or rebuild(node, [new[s] for s in node.srcs])
     return tuple(new[r] for r in roots)
-
-
-def live_nodes() -> int:
-    """How many interned nodes exist in the process."""
-    return len(_table)
