@@ -1,4 +1,4 @@
-"""Numbers for reading: '16.8 MB', '41.9 M', '3 h ago'."""
+"""Numbers for reading: '16.8 MB', '41.9 M', '4.2 us', '3 h ago', '2 kernels'."""
 
 from __future__ import annotations
 
@@ -18,3 +18,16 @@ def age(seconds: float) -> str:
         if seconds >= 2 * unit:
             return f"{seconds / unit:.0f} {name} ago"
     return "now"
+
+
+def duration(seconds: float) -> str:
+    """'3 ns', '4.2 us', '31.5 ms', '2.07 s'."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """'1 kernel', '2 kernels', '3 entries'."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

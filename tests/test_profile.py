@@ -12,9 +12,10 @@ import pytest
 
 import graphc as gc
 from graphc import driver
-from graphc.cli.profile import amount_of_time, make_rows
+from graphc.cli.profile import make_rows
 from graphc.runtime import profiler
 from graphc.runtime.profiler import Profiler
+from graphc.units import duration
 
 SCRIPT = """
 import numpy as np
@@ -106,4 +107,4 @@ def test_a_backend_without_a_clock_is_refused(tmp_path: Path):
 
 
 def test_times_are_short():
-    assert [amount_of_time(t) for t in (2.071, 0.0315, 4.2e-6, 3e-9)] == ["2.07 s", "31.5 ms", "4.2 us", "3 ns"]
+    assert [duration(t) for t in (2.071, 0.0315, 4.2e-6, 3e-9)] == ["2.07 s", "31.5 ms", "4.2 us", "3 ns"]

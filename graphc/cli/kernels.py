@@ -15,7 +15,7 @@ from typing import Any
 
 from graphc.cli import UsageError
 from graphc.cli.target import Collected, collect, dialect_of_absent
-from graphc.units import amount
+from graphc.units import amount, count
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
 LINES = 12  # of the user's program, shown for one kernel by `explain`
@@ -82,8 +82,8 @@ def header(number: int, kernel: Any) -> str:
 def _launch(kernel: Any) -> str:
     chunks, threads = kernel.launch
     if kernel.items:
-        return f"{chunks} group{'s' * (chunks != 1)} of {kernel.items} work items"
-    return f"{chunks} chunk{'s' * (chunks != 1)} on {threads} thread{'s' * (threads != 1)}"
+        return f"{count(chunks, 'group')} of {kernel.items} work items"
+    return f"{count(chunks, 'chunk')} on {count(threads, 'thread')}"
 
 
 def as_dict(number: int, kernel: Any) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def explain(options: argparse.Namespace) -> int:
     found = collect(options.target, options.arguments, options.backend)
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
     for number, plan in enumerate(found.plans, 1):
-        count = f"{len(plan.kernels)} kernel" + "s" * (len(plan.kernels) != 1)
-        console.print(f"schedule {number} of {len(found.plans)}: {count}, {amount(plan.bytes_moved, 'B')} moved, "
-                      f"{amount(plan.flops)} flops, {amount(plan.peak_bytes, 'B')} held at most",
+        console.print(f"schedule {number} of {len(found.plans)}: {count(len(plan.kernels), 'kernel')}, "
+                      f"{amount(plan.bytes_moved, 'B')} moved, {amount(plan.flops)} flops, "
+                      f"{amount(plan.peak_bytes, 'B')} held at most",
                       style="bold")  # fmt: skip
         for place, kernel in enumerate(plan.kernels, 1):
             console.print(f"  {place}. {kernel.name}: {amount(kernel.bytes_read, 'B')} read, "

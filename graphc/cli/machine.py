@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphc.config import VARIABLES, settings, unknown_variables
 from graphc.errors import GraphcError
-from graphc.units import age, amount
+from graphc.units import age, amount, count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,12 +78,12 @@ def cache(options: Namespace) -> int:
     if options.action == "ls":
         _list(console, store.entries())
     elif options.action == "clear":
-        console.print(f"removed {_count(store.clear(), 'file')} from {settings.cache_dir}", soft_wrap=True)
+        console.print(f"removed {count(store.clear(), 'file')} from {settings.cache_dir}", soft_wrap=True)
     else:
         damaged = store.verify()
         for entry in damaged:
             console.print(f"damaged, and removed: {entry.path}", soft_wrap=True)
-        console.print(f"{_count(len(store.entries()), 'sound entry', 'sound entries')}")
+        console.print(f"{count(len(store.entries()), 'sound entry', 'sound entries')}")
         return int(bool(damaged))
     return 0
 
@@ -98,8 +98,4 @@ def _list(console: Console, entries: list) -> None:
     for entry in entries:
         table.add_row(entry.name, entry.kind, amount(entry.nbytes, 'B'), age(entry.age))
     console.print(table)
-    console.print(f"{_count(len(entries), 'entry', 'entries')}, {amount(sum(entry.nbytes for entry in entries), 'B')}")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    console.print(f"{count(len(entries), 'entry', 'entries')}, {amount(sum(entry.nbytes for entry in entries), 'B')}")

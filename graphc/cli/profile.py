@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from graphc.cli import UsageError
 from graphc.cli.target import collect, use_backend
 from graphc.ir.program import Copy, Library
+from graphc.units import count, duration
 
 if TYPE_CHECKING:
     from graphc.runtime.floor import Machine
@@ -124,15 +125,15 @@ def _show(rows: list[Row], top: int | None) -> None:
     from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else 160)
-    count = f"{len(rows)} kernel" + "s" * (len(rows) != 1)
-    table = Table(title=f"{amount_of_time(sum(row.total for row in rows))} in {count}", title_justify="left")
+    total = duration(sum(row.total for row in rows))
+    table = Table(title=f"{total} in {count(len(rows), 'kernel')}", title_justify="left")
     table.add_column("kernel", overflow="fold")
     for name in ("launches", "median", "total", "share", "GB/s", "GFLOP/s", "of floor"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("from", overflow="fold")
     for row in rows[:top]:
         reached = "" if row.floor is None else f"{min(row.floor / max(row.median, 1e-9), 1):.0%} {row.bound}"
-        table.add_row(row.kernel, f"{row.launches:,}", amount_of_time(row.median), amount_of_time(row.total),
+        table.add_row(row.kernel, f"{row.launches:,}", duration(row.median), duration(row.total),
                       f"{row.share:.1%}", f"{row.bytes_per_second / 1e9:.1f}", f"{row.flops_per_second / 1e9:.1f}",
                       reached, _short(row.origins))  # fmt: skip
     console.print(table)
@@ -149,11 +150,3 @@ def _short(origins: Sequence[str], most: int = 3) -> str:
         texts.append(f":{line}" if file == last else f"{file.rpartition('/')[2]}:{line}")
         last = file
     return " ".join(texts) + (f" and {len(origins) - most} more" if len(origins) > most else "")
-
-
-def amount_of_time(seconds: float) -> str:
-    """'4.2 us', '31.5 ms', '2.07 s'."""
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.0f} ns"

@@ -19,7 +19,7 @@ from graphc.errors import BackendError
 
 
 class Collected(NamedTuple):
-    plans: list[Any]  # graphc.driver.Plan, in the order of their first use
+    plans: list[Any]  # graphc.report.Plan, in the order of their first use
     status: int  # 0, or 1 if the program failed after them
 
 

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphc.cli import UsageError
-from graphc.cli.profile import amount_of_time
 from graphc.cli.target import collect, use_backend
+from graphc.units import duration
 
 if TYPE_CHECKING:
     from graphc.tuner import Result
@@ -55,6 +55,6 @@ def _show(results: list[Result]) -> None:
     for result in sorted(results, key=lambda result: result.after - result.before):
         chosen = ", ".join(f"{name} {value:+}" if name == "chunk" else f"{name} {value}"
                            for name, value in result.choices.items())  # fmt: skip
-        table.add_row(result.kernel, amount_of_time(result.before), amount_of_time(result.after),
+        table.add_row(result.kernel, duration(result.before), duration(result.after),
                       f"{result.before / result.after:.2f}x", chosen or result.verdict or "as it was")  # fmt: skip
     console.print(table)
