@@ -13,6 +13,7 @@ from graphc.passes.memory import MemoryPlan
 if TYPE_CHECKING:
     from graphc.build import Planned
 
+
 def bodies_of(call: Node) -> tuple[Body, ...]:
     return tuple(a for a in call.attrs if isinstance(a, Body))
 

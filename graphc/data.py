@@ -144,12 +144,12 @@ class History(Struct):
         figure.savefig(path, dpi=120)
 
 
-def fit(model, loader: DataLoader, optimizer, loss: Callable, epochs: int = 1, *, progress: bool = True,
+def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int = 1, *, progress: bool = True,
         schedule=None, step: Callable | None = None) -> History:
     """Train a model: for each batch (x, y), one step of the optimiser on loss(model(x), y).
 
-    step: a function (x, y) -> loss to use instead, e.g. a jitted one of your own. schedule: its `step()` is called
-    after each batch. progress: a bar with loss and throughput on the terminal.
+    step: a function (x, y) -> loss to use instead of all that, e.g. a jitted one of your own; loss may be None then.
+    schedule: its `step()` is called after each batch. progress: a bar with loss and throughput on the terminal.
     """
     def plain(x, y):
         optimizer.zero_grad()

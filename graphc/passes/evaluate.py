@@ -216,23 +216,8 @@ class Evaluations(Readings):
                 self._share(src, count if alike else count / once)
         elif kind == REDUCE:
             self._share(node.srcs[0], count * node.srcs[0].size / max(node.size, 1))
-        elif node.op is BLOCKED:
-            self._share(node.srcs[0], node.srcs[0].size)
-        elif "blocks" in node.op.traits:
-            for s, v in zip(node.srcs[::2], node.srcs[1::2], strict=True):
-                self._share(s, s.size)
-                self._move(v, prod(node.shape[:-2]) * prod(v.shape[-2:]) * _blocks(node))
-        elif kind == PART and node.dtype.kind == "f":
-            q, k = node.srcs
-            self._move(q, prod(node.shape[:-2]) * prod(q.shape[-2:]))
-            self._move(k, prod(node.shape[:-2]) * prod(k.shape[-2:]) * _blocks(node))
         elif kind in (CONTRACT, PART):
-            a, b = node.srcs
-            rows, columns = node.shape[-2:]
-            inner = a.shape[-1] * prod(node.shape[:-2])
-            block = CONTRACTION_ROWS if is_anchor(node) else WRITTEN_OUT
-            self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
-            self._move(b, inner * columns * -(-rows // block))
+            self._note_factors(node)
         elif kind == GATHER:
             self._move(node.srcs[0], count)
             inner = 1 if node.op is TAKE_ALONG else prod(node.shape[node.attrs[0] + len(node.srcs[1].shape):])
@@ -249,6 +234,25 @@ class Evaluations(Readings):
             for src in node.srcs:
                 self._move(src, max(count, src.size))
 
+    def _note_factors(self, node: Node) -> None:
+        """What products of matrices read: scores and weights once, what is multiplied once for each tile."""
+        kind, stacks, (rows, columns) = node.op.kind, prod(node.shape[:-2]), node.shape[-2:]
+        if node.op is BLOCKED:
+            self._share(node.srcs[0], node.srcs[0].size)
+        elif "blocks" in node.op.traits:
+            for s, v in zip(node.srcs[::2], node.srcs[1::2], strict=True):
+                self._share(s, s.size)
+                self._move(v, stacks * prod(v.shape[-2:]) * _blocks(node))
+        elif kind == PART and node.dtype.kind == "f":
+            q, k = node.srcs
+            self._move(q, stacks * prod(q.shape[-2:]))
+            self._move(k, stacks * prod(k.shape[-2:]) * _blocks(node))
+        else:
+            a, b = node.srcs
+            inner = a.shape[-1] * stacks
+            block = CONTRACTION_ROWS if is_anchor(node) else WRITTEN_OUT
+            self._move(a, inner * rows * -(-columns // CONTRACTION_TILE))
+            self._move(b, inner * columns * -(-rows // block))
 
     def _note_taps(self, node: Node) -> tuple[int, ...]:
         """Its shape without the axis that it is read by elements of; and the same is noted for its sources."""

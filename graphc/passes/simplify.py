@@ -122,8 +122,7 @@ def _cast(node: Node) -> Node | None:
     src = node.srcs[0]
     if src.dtype is node.dtype:
         return src
-    exact = _LOSSLESS
-    if src.op is CAST and (src.srcs[0].dtype, src.dtype) in exact and not _int_rounds(src):
+    if src.op is CAST and (src.srcs[0].dtype, src.dtype) in _LOSSLESS and not _int_rounds(src):
         return make(CAST, node.dtype, node.shape, src.srcs)
     if src.op is CONST and node.dtype.kind in "biufc":
         return const(node.op.numpy((), node.dtype, (), np.asarray(const_value(src)))[()], node.dtype)

@@ -162,7 +162,7 @@ def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:
 
 
 def _must_store(node: Node, users: Sequence[Node]) -> bool:
-    """Library calls read memory, scatters write into the memory of their base, gathers read computed values there."""
+    """Library calls read memory, and scatters write into the memory of their base."""
     for user in users:
         kind = user.op.kind
         if kind == LIBRARY or (kind == SCATTER and is_anchor(user) and user.srcs[0] is node):

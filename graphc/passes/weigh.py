@@ -25,7 +25,6 @@ from graphc.passes.diagonal import diagonal_of, is_const
 from graphc.passes.evaluate import QUERIES
 from graphc.passes.place import place
 
-
 GROUP_ROWS = (64, 32, 16)       # of a group of work items
 GROUP_COLUMNS = 65              # of its arrays in shared memory
 GROUP_SUMS = 64                 # words of registers for the sums of a work item, each of whose rows has four columns
