@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from msgspec import Struct
 from graphc.errors import CompileError
 from graphc.runtime import cache
 from graphc.runtime.backend import meanwhile
-from graphc.runtime.compiler import OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit
+from graphc.runtime.compiler import OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
 from graphc.runtime.counters import counters
 
 PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { return sqrt(x); }\n"
@@ -73,7 +72,7 @@ def _probe(command: tuple[str, ...], flags: list[str]) -> list[str]:
 def _complaint(trial: subprocess.Popen) -> str:
     """What the compiler says against building the probe; empty if it builds."""
     _, errors = _answer(trial)
-    return _first_error(errors) if trial.returncode else ""
+    return first_error(errors) if trial.returncode else ""
 
 
 def _begin(command: list[str]) -> subprocess.Popen:
@@ -198,15 +197,9 @@ def _finish(ended: Started) -> None:
         return
     complaint = errors.read_text(errors="replace")
     source = cache.keep_source(f"{job.key}.c", job.text)
-    reason = _first_error(complaint) or (f"it was killed by signal {-code}" if code < 0 else f"it returned {code}")
+    reason = first_error(complaint) or (f"it was killed by signal {-code}" if code < 0 else f"it returned {code}")
     raise CompileError(f"the C compiler refused {job.key}: {reason.replace(text.name, source.name)}",
                        fix=f"the source lies in {source}")  # fmt: skip
-
-
-def _first_error(text: str) -> str:
-    lines = text.splitlines()
-    marked = [line for line in lines if re.search(r"\berror\b|undefined reference", line, re.IGNORECASE)]
-    return (marked or lines or [""])[0].strip()
 
 
 def _first_line(text: str) -> str:

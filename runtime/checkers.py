@@ -191,7 +191,7 @@ def _on_devices(kernel: KernelSource) -> list[Finding]:
 
 
 def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:
-    from graphc.runtime.nvrtc import first_error
+    from graphc.runtime.compiler import first_error
 
     try:
         cl.Program(cl.Context([device]), kernel.text).build(options=["-cl-std=CL1.2"], cache_dir=False)

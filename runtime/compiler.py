@@ -110,6 +110,15 @@ class Unfit(Exception):
     """Why a candidate is not used."""
 
 
+def first_error(text: str) -> str:
+    """Of what a compiler says, of any language, the first line with an error, else the first; "" if it says nothing."""
+    import re
+
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if re.search(r"\berror\b|undefined reference", line, re.IGNORECASE)]
+    return (marked or lines or [""])[0]
+
+
 def _candidates(chosen: str | None, usual: str) -> Iterator[tuple[str, ...]]:
     """The commands in the order of preference that exist on this machine. A chosen one has no alternatives."""
     for text in [chosen] if chosen is not None else [usual, "cc", "gcc", "clang"]:

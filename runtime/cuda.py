@@ -28,6 +28,7 @@ from graphc.ir.program import Copy, KernelSource, Launch, Library, Program
 from graphc.ir.routines import TABLE
 from graphc.runtime import cache
 from graphc.runtime.buffers import size_class
+from graphc.runtime.compiler import first_error
 from graphc.runtime.counters import counters
 from graphc.runtime.device import (
     DeviceBackend, DeviceBuffer, DeviceExecutable, DevicePool, PooledBuffer, Work, require_process, table_of,
@@ -58,6 +59,7 @@ class CudaBackend(DeviceBackend):
     """Kernels on the current CUDA device of CuPy."""
 
     name = "cuda"
+    kind = "gpu"
     best = 10  # where it stands in `auto` on a machine that has such a device
     hip = False
     install = "pip install 'graphc[cuda13]', or 'graphc[cuda12]' for an older driver"
@@ -226,8 +228,6 @@ class CupyQueue:
             with self.here():
                 code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
         except compiler.CompileException as error:
-            from graphc.runtime.nvrtc import first_error
-
             source = cache.keep_source(f"{self.key(kernel)}.cu", kernel.text)
             raise CompileError(f"{'hiprtc' if self.hip else 'NVRTC'} refuses the kernel {kernel.entry}: "
                                f"{first_error(error.get_message())}",

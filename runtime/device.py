@@ -216,7 +216,6 @@ class DeviceBackend:
     runtime.backend.Backend asks for besides.
     """
 
-    kind = "gpu"
     _pool: DevicePool
 
     def __init__(self) -> None:

@@ -24,6 +24,7 @@ class CudaEmulated(DeviceBackend):
     name = "cuda-emulated"
     dialect = "cuda"
     rank = None
+    kind = "gpu"
     hip, wavefront = False, 32
     sanitize = False  # under AddressSanitizer
 

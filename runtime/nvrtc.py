@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from graphc.errors import CompileError, NoCompilerError
 from graphc.ir.program import KernelSource
+from graphc.runtime.compiler import first_error
 
 # No contraction: a multiplication and an addition become one operation only where the text says so.
 OPTIONS = ("--fmad=false", "-std=c++17", "--ptxas-options=-v")
@@ -110,8 +111,3 @@ def _described(code: bytes, arch: str, log: str) -> Cubin:
         raise CompileError(f"NVRTC says nothing of registers for {arch}: {log.strip()[:200]!r}", op="cuda")
     stack, stores, loads = map(int, spills.groups())
     return Cubin(code, arch, int(use[1]), stack, stores + loads, int(use[2] or 0))
-
-
-def first_error(log: str) -> str:
-    lines = [line for line in log.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line), (lines or ["it says nothing"])[0]).strip()

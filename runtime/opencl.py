@@ -22,6 +22,7 @@ import numpy as np
 from graphc.errors import BackendError, CompileError
 from graphc.ir.program import KernelSource
 from graphc.runtime import cache, opencl_features, pocl
+from graphc.runtime.compiler import first_error
 from graphc.runtime.device import DeviceBackend, DeviceBuffer, DevicePool, Work, require_process
 
 INSTALL = "pip install 'graphc[opencl]', or 'graphc[pocl]' for a device that is the CPU"
@@ -32,6 +33,7 @@ class OpenClBackend(DeviceBackend):
     """Kernels on the best OpenCL device, GPUs before others."""
 
     name = "opencl"
+    kind = "gpu"
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,7 +172,7 @@ class _Queue:
             program = self._built(kernel.text)
         except self.cl.Error as error:
             source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
-            raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {_first_error(error)}",
+            raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {first_error(str(error))}",
                                fix=f"the source lies in {source}") from None  # fmt: skip
         entry = self.cl.Kernel(program, kernel.entry)
         most = entry.get_work_group_info(self.cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device)
@@ -262,11 +264,6 @@ def dialect_of(group: int) -> str:
 def _group_of(device: Any) -> int:
     """Work items of a group on this device; 0 where its groups are too small."""
     return next((group for group in GROUPS if group <= device.max_work_group_size), 0)
-
-
-def _first_error(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return next((line.strip() for line in lines if "error" in line.lower()), lines[0] if lines else repr(error))
 
 
 def _may_have_gpu() -> bool:

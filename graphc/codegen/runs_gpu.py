@@ -13,7 +13,7 @@ from graphc.codegen.spell import NARROW
 from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, is_along, is_even
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, below
+from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, below, statements
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST
 
@@ -119,11 +119,3 @@ def _coordinates(model, span: Span, place: str) -> list[dict]:
         out.append({"kind": "let", "name": axis.name, "type": "int64_t", "value": value})
         rest = f"gc_quotient({rest}, {extent})"
     return out
-
-
-def statements(body: tuple) -> list:
-    """The statements of a nest without its loops."""
-    found: list = []
-    for x in body:
-        found += statements(x.body) if type(x) is Loop else [x]
-    return found

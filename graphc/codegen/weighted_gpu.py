@@ -7,8 +7,8 @@ pass over the block, and then each result's sums grow in registers, in the order
 from __future__ import annotations
 
 from graphc.codegen.gemm_gpu import DEPTH, PAD, SIDE
-from graphc.codegen.runs_gpu import coordinates, flat, statements
-from graphc.ir.kernel import Operand, Store, Template
+from graphc.codegen.runs_gpu import coordinates, flat
+from graphc.ir.kernel import Operand, Store, Template, statements
 from graphc.ir.trees import CHUNKS
 
 BLOCK = CHUNKS["attention"]
