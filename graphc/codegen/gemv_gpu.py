@@ -7,8 +7,8 @@ docs/numerics.md has it; then the chunks' sums are added in their order.
 from __future__ import annotations
 
 from graphc.codegen.gemm_gpu import CHUNK, block_of, epilogue
-from graphc.codegen.runs_gpu import fetched, flat, held, inner_axis
-from graphc.ir.kernel import Operand, Template
+from graphc.codegen.runs_gpu import fetched, flat, held
+from graphc.ir.kernel import Operand, Template, innermost
 
 BYTES = 64          # of a column that an item fetches at a time,
 SHORT_BYTES = 32    # and where its registers have to hold more besides
@@ -21,7 +21,7 @@ def gemv(model, s: Template) -> dict:
     register = model.spell.language.register(s.dtype)
     columns, group = n.length, model.group
     operands = {o.name: o for o in s.operands}
-    along_k = inner_axis(operands["b"]) in s.walked(operands["b"])["k"].axes
+    along_k = innermost(operands["b"].body).axis in s.walked(operands["b"])["k"].axes
     slices = group // columns
     depth = (SHORT_BYTES if along_k or m.length > FEW else BYTES) // s.dtype.itemsize
     a, run = _fetched(model, s, operands["a"], "m"), min(RUN, depth)

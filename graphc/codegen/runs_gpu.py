@@ -13,7 +13,7 @@ from graphc.codegen.spell import NARROW
 from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, is_along, is_even
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
-from graphc.ir.kernel import LOAD, Loop, Operand, Span, Store, Template, below, statements
+from graphc.ir.kernel import LOAD, Operand, Span, Store, Template, below, innermost, statements
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST
 
@@ -24,7 +24,7 @@ def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: 
             spelled: Callable[[Node], str]) -> dict:
     """An operand by runs along `outer` or k: `inside` puts the element at (`outer`_at, k_at) into the target. plain: it
     is what lies in memory."""
-    inner, walked = inner_axis(operand), s.walked(operand)
+    inner, walked = innermost(operand.body).axis, s.walked(operand)     # memory is contiguous along it
     along_k = inner in walked["k"].axes
     loads = _together(model, operand, inner, walked["k" if along_k else outer], run)
     model.spell.wide = Wide(run, inner, True, tuple(moved for moved, _ in loads), ())
@@ -82,14 +82,6 @@ def _together(model, operand: Operand, inner: Axis, span: Span, run: int) -> lis
             "place": f"{buffer.name}[{model.spell.index(index, number)}]",
             "even": rows_are_even and is_even(index, inner, run)}))
     return found
-
-
-def inner_axis(operand: Operand) -> Axis | None:
-    """The axis along which memory is contiguous: the innermost loop's."""
-    loop, inner = operand.body, None
-    while (loops := [x for x in loop if type(x) is Loop]):
-        inner, loop = loops[0].axis, loops[0].body
-    return inner
 
 
 def flat(model, spans: dict[str, Span], body: tuple, at: dict[str, str], target: str | None,

@@ -38,6 +38,12 @@ class KernelBuffer(Struct, frozen=True):
     same: int | None = None     # an input: the output with which it shares memory and name (passes/inplace.py)
 
 
+def buffers_of(inputs: Iterable[Node], outputs: Iterable[Node]) -> tuple[KernelBuffer, ...]:
+    """The buffers of a kernel that reads some nodes and writes others."""
+    read = [KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
+    return (*read, *[KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)])
+
+
 class Let(Struct, frozen=True):
     """Name a value for the rest of the enclosing loop."""
 

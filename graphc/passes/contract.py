@@ -14,8 +14,8 @@ from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD, Kernel, KernelBuffer, Loop, Operand, Span, Store, Template, below, data_exprs, in_panels,
-    index_value, indices_of, innermost,
+    LOAD, Kernel, Loop, Operand, Span, Store, Template, below, buffers_of, data_exprs, in_panels, index_value,
+    indices_of, innermost,
 )
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
@@ -280,12 +280,9 @@ class Contraction:
         template = self._template(renumber)
         parallel, chunk = self._nest_of_chunks(template)
         kernel = Kernel(
-            name=name,
-            buffers=tuple([KernelBuffer(f"x{i}", x.dtype, x.size, False) for i, x in enumerate(inputs)]
-                          + [KernelBuffer(f"y{i}", x.dtype, x.size, True) for i, x in enumerate(outputs)]),
-            params=tuple(self.reader.params.items()), parallel=parallel, tiled=False, width=None, chunk=chunk,
-            body=(template,), unrolled=self.reader.unrolled, panel=chosen(self.choices, "panel"),
-            prologue=place(tuple(self.prologue), renumber, None))
+            name=name, buffers=buffers_of(inputs, outputs), params=tuple(self.reader.params.items()),
+            parallel=parallel, tiled=False, width=None, chunk=chunk, body=(template,), unrolled=self.reader.unrolled,
+            panel=chosen(self.choices, "panel"), prologue=place(tuple(self.prologue), renumber, None))
         return kernel, tuple(inputs + outputs)
 
 

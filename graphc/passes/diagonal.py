@@ -10,6 +10,7 @@ from graphc.ir.ops import ADD, AND, CAST, CHECK_INDEX, CONST, INVERT, LE, LT, OR
 
 
 def is_const(node: Node, value: float) -> bool:
+    """Whether a kernel's expression is this number, whatever its dtype."""
     while node.op is CAST:
         node = node.srcs[0]
     return node.op is CONST and bool(const_value(node) == value)

@@ -15,7 +15,7 @@ from graphc.ir import index as ix
 from graphc.ir.conditions import comparisons, edges_of
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import (
-    LOAD, VALUE, Accumulate, Kernel, KernelBuffer, Loop, Store, below, index_value, indices_of,
+    LOAD, VALUE, Accumulate, Kernel, Loop, Store, below, buffers_of, index_value, indices_of,
 )
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
@@ -472,13 +472,9 @@ class Lowering:
         nodes = tuple(inputs + outputs)
         lanes = self._lanes()
         kernel = Kernel(
-            name=_name(self.group),
-            buffers=tuple([KernelBuffer(f"x{k}", n.dtype, n.size, False) for k, n in enumerate(inputs)]
-                          + [KernelBuffer(f"y{k}", n.dtype, n.size, True) for k, n in enumerate(outputs)]),
-            params=tuple(self.reader.params.items()),
+            name=_name(self.group), buffers=buffers_of(inputs, outputs), params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, width=self.width, chunk=chunk_of(self, whole_rows=lanes > 0),
-            strip=chosen(self.choices, "strip"),
-            streams=self._streams(nodes), lanes=lanes,
+            strip=chosen(self.choices, "strip"), streams=self._streams(nodes), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)

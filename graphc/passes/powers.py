@@ -10,7 +10,7 @@ from __future__ import annotations
 from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, make, rewritten
 from graphc.ir.ops import DIV, MUL, POW
-from graphc.passes.simplify import is_const, spread
+from graphc.passes.simplify import is_filled, spread
 
 # The exponents, by dtype: a power of float32 and float64 may be 4 units in the last place off, of 16 bits 1.
 EXPONENTS = {dt.float32: (3, 4), dt.float64: (3, 4)} | dict.fromkeys((dt.complex64, dt.complex128), tuple(range(-4, 9)))
@@ -22,7 +22,7 @@ def multiply_out(roots: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def _product(node: Node) -> Node | None:
     base, exponent = node.srcs
-    n = next((n for n in EXPONENTS.get(node.dtype, ()) if is_const(exponent, n)), 0)
+    n = next((n for n in EXPONENTS.get(node.dtype, ()) if is_filled(exponent, n)), 0)
     if not n:
         return None
     power = _power(base, abs(n), node)

@@ -38,9 +38,10 @@ def _better(node: Node) -> Node | None:
     return None
 
 
-def is_const(node: Node, value) -> bool:
+def is_filled(node: Node, value) -> bool:
+    """Whether all elements are this number."""
     if node.op is EXPAND or node.op is RESHAPE:
-        return is_const(node.srcs[0], value)
+        return is_filled(node.srcs[0], value)
     return node.op is CONST and node.dtype.kind in "iufc" and bool(const_value(node) == value)
 
 
@@ -55,22 +56,22 @@ def _mul_one(node: Node) -> Node | None:
     """x * 1 -> x"""
     a, b = node.srcs
     if node.dtype.kind in "iuf":
-        if is_const(b, 1):
+        if is_filled(b, 1):
             return spread(a, node)
-        if is_const(a, 1):
+        if is_filled(a, 1):
             return spread(b, node)
     return None
 
 
 def _div_one(node: Node) -> Node | None:
     """x / 1 -> x"""
-    return spread(node.srcs[0], node) if node.dtype.kind == "f" and is_const(node.srcs[1], 1) else None
+    return spread(node.srcs[0], node) if node.dtype.kind == "f" and is_filled(node.srcs[1], 1) else None
 
 
 def _sub_zero(node: Node) -> Node | None:
     """x - 0 -> x (exact also for -0.0: -0.0 - 0.0 is -0.0), for a positive zero"""
     b = node.srcs[1]
-    if is_const(b, 0) and node.dtype.kind in "iuf" and not (node.dtype.kind == "f" and np.signbit(_scalar(b))):
+    if is_filled(b, 0) and node.dtype.kind in "iuf" and not (node.dtype.kind == "f" and np.signbit(_scalar(b))):
         return spread(node.srcs[0], node)
     return None
 
@@ -79,9 +80,9 @@ def _add_int_zero(node: Node) -> Node | None:
     """x + 0 -> x, integers"""
     if node.dtype.kind in "iu":
         a, b = node.srcs
-        if is_const(b, 0):
+        if is_filled(b, 0):
             return spread(a, node)
-        if is_const(a, 0):
+        if is_filled(a, 0):
             return spread(b, node)
     return None
 
@@ -97,9 +98,9 @@ def _pow_small(node: Node) -> Node | None:
     base, exponent = node.srcs
     if node.dtype.kind not in "iuf":
         return None
-    if is_const(exponent, 1):
+    if is_filled(exponent, 1):
         return spread(base, node)
-    if is_const(exponent, 2):
+    if is_filled(exponent, 2):
         return spread(make(MUL, node.dtype, base.shape, (base, base), node.attrs), node)
     return None
 
