@@ -1,4 +1,4 @@
-"""Derives the polynomials of codegen_templates/c/math.c.j2 and prints them: python docs/derive_math.py [name].
+"""Derives the polynomials of codegen_templates/c/math.c.j2 and prints them: python docs/derive_math.py [exp_float ...].
 
 Every polynomial is the best approximation in the maximum norm with a weight (usually relative error), found by the
 exchange method of Remez on a fine grid of Chebyshev points in 60 digits. The coefficients are then rounded to the
