@@ -235,8 +235,10 @@ def broadcast_shapes(*shapes) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------------ joining and splitting
 
 def _each(arrays, name: str) -> list:
+    """The arrays of a list, a tuple or the first axis of an array. Raises DTypeError."""
     if not hasattr(arrays, "__iter__") or getattr(arrays, "ndim", 1) == 0:
-        raise DTypeError(f"needs a sequence of arrays, not one {type(arrays).__name__}", op=name)
+        raise DTypeError(f"needs a sequence of arrays, not one {type(arrays).__name__}", op=name,
+                         fix="pass a list of them")
     return [as_tensor(x) for x in arrays]
 
 
@@ -296,23 +298,15 @@ def stack(arrays, /, axis: int = 0):
     return _concat([expand_dims(x, axis) for x in _promoted(tensors)], axis)
 
 
-def _several(arrays, name: str) -> list:
-    """The arrays of a list, a tuple or the first axis of an array. Raises DTypeError."""
-    try:
-        return list(arrays)
-    except TypeError:
-        raise DTypeError(f"{arrays!r} is not a sequence of arrays", op=name, fix="pass a list of them") from None
-
-
 def hstack(arrays, /):
     """Arrays side by side: along axis 1, vectors along axis 0."""
-    tensors = [atleast_1d(x) for x in _several(arrays, "hstack")]
+    tensors = [atleast_1d(x) for x in _each(arrays, "hstack")]
     return concat(tensors, axis=0 if tensors and tensors[0].ndim == 1 else 1)
 
 
 def vstack(arrays, /):
     """Arrays one below the other: along axis 0, where a vector is one row."""
-    return concat([atleast_2d(x) for x in _several(arrays, "vstack")], axis=0)
+    return concat([atleast_2d(x) for x in _each(arrays, "vstack")], axis=0)
 
 
 def array_split(x, /, indices_or_sections, axis: int = 0) -> list:

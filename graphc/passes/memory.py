@@ -39,7 +39,7 @@ class MemoryPlan(Struct, frozen=True):
 
 
 def plan_memory(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], leaves: tuple[Node, ...],
-                results: dict[Node, list[Node]], group: int = 0) -> MemoryPlan:
+                results: dict[Node, list[Node]], group: int) -> MemoryPlan:
     """`leaves` get the first slots, in order. `results` gives what a call fills: its GET nodes, and memory that it
     works in. `group`: see Target."""
     reads, writes = [_read(s) for s in steps], [_written(s, results) for s in steps]
