@@ -36,6 +36,29 @@ def test_asarray_of_nested_tensors():
     assert gc.asarray([gc.asarray(1.5), 2]).tolist() == [1.5, 2]
 
 
+def test_lists_of_what_is_not_computed_yet():
+    """They are recorded: gradients go through, parts are computed together, jit and vmap trace them."""
+    def f(x):
+        return gc.asarray([[x[0] ** 2, 3], [x[0] * x[1], gc.sum(x)]])
+
+    x = gc.asarray([3.0, 5.0])
+    expected = [[9.0, 3.0], [15.0, 8.0]]
+    assert f(x).tolist() == gc.jit(f)(x).tolist() == gc.vmap(f)(x[None])[0].tolist() == expected
+    assert gc.grad(lambda x: f(x).sum())(x).tolist() == [12.0, 4.0]
+    assert gc.grad(lambda x: (x + [x[0], 2.0]).sum())(x).tolist() == [2.0, 1.0]
+    assert gc.grad(lambda x: gc.asarray([x[0] * 2] * 70).sum())(x).tolist() == [140.0, 0.0]
+    assert gc.jit(lambda n: gc.array([n, 2 * n]))(1.5).tolist() == [1.5, 3.0]
+    scale = gc.realize(gc.ones(()))
+    scaled = gc.jit(lambda x: gc.array([scale, x]))
+    assert scaled(gc.asarray(2.0)).tolist() == [1.0, 2.0]
+    scale += 4
+    assert scaled(gc.asarray(2.0)).tolist() == [5.0, 2.0]
+    assert gc.asarray([x[0] * k for k in range(100)]).tolist() == [3.0 * k for k in range(100)]
+    assert gc.array([x * 2, [1, 2]], dtype="float32").dtype is gc.float32
+    with pytest.raises(DTypeError, match=r"shapes \(2,\), \(\)"):
+        gc.array([x * 2, 1.0])
+
+
 def test_asarray_with_dtype():
     assert gc.asarray([1, 2], dtype="float32").tolist() == [1.0, 2.0]
     assert gc.asarray(1.7, dtype=gc.int32).tolist() == 1

@@ -13,13 +13,13 @@ from graphc.api import record
 from graphc.api.axes import a_shape, an_int
 from graphc.api.elementwise import add, equal, floor, greater_equal, less_equal, multiply, where
 from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, scalar, wrap
-from graphc.errors import DTypeError, IntegerOverflow, ShapeError, user_site
+from graphc.errors import DTypeError, IntegerOverflow, ShapeError, TracerError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, default_float
 from graphc.ir.node import make
 from graphc.tensor import Tensor
-from graphc.tracing import Scalar
+from graphc.tracing import Scalar, current
 
 # ---------------------------------------------------------------------------------------------------------- from data
 
@@ -92,6 +92,9 @@ def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:
 def _from_sequence(values, dtype: DType | None, device: str | None, copy: bool | None) -> Tensor:
     if copy is False:
         raise ShapeError("a list has no memory to share", op="asarray", fix="leave copy=None")
+    if record.holds_recorded(values):
+        joined = stacked(values, dtype, "asarray")
+        return joined if device is None else joined.to(device)
     array = record.to_array(values)
     if dtype is None and array.dtype == np.float64:
         dtype = default_float()
@@ -102,6 +105,31 @@ def _from_sequence(values, dtype: DType | None, device: str | None, copy: bool |
     # The array was made here, nobody else can write to it.
     fresh = array.flags.c_contiguous and (dtype is None or dtype.numpy == array.dtype)
     return record.from_numpy(array, dtype=dtype, copy=False if fresh else None, device=device)
+
+
+MANY = 64       # tensors in a list: more are sooner read one by one than by one program with as many inputs
+
+
+def stacked(values, dtype: DType | None, name: str, depth: int = 0) -> Tensor:
+    """Nested lists of tensors and numbers as one tensor, recorded: gradients go through, and what the elements have in
+    common is computed once."""
+    from graphc.api.manipulation import stack
+    if not isinstance(values, (list, tuple)):
+        return asarray(values, dtype)
+    if depth == record.MOST_AXES:
+        raise DTypeError(f"lists are nested more than {depth} deep", op=name)
+    if len(values) > MANY and current() is None and not any(isinstance(x, Tensor) and x.node.tracked for x in values):
+        try:
+            return record.from_numpy(record.to_array(values, name), dtype=dtype, name=name)
+        except TracerError:         # no values: these are examples of vmap's, or what a loop carries
+            pass
+    parts = [stacked(value, dtype, name, depth + 1) for value in values]
+    if not parts:
+        return asarray([], dtype)
+    if any(part.shape != parts[0].shape for part in parts):
+        shapes = ", ".join(map(str, dict.fromkeys(part.shape for part in parts)))
+        raise DTypeError(f"{type(values).__name__} can't become a tensor: its elements have shapes {shapes}", op=name)
+    return stack(parts)
 
 
 def array(obj, /, dtype=None, *, copy: bool | None = True, device: str | None = None):

@@ -24,7 +24,7 @@ from graphc.ir.node import Node, buffer, const, interned, make
 from graphc.ir.ops import Op
 from graphc.runtime.buffers import pool
 from graphc.tensor import Tensor
-from graphc.tracing import Scalar
+from graphc.tracing import Scalar, current
 
 # `user_site(2)` below: a record function and the API function that called it lie between user_site and the user. A
 # composite adds frames, which user_site then skips one by one.
@@ -114,6 +114,9 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray") -> Tensor:
         return wrap(scalar(x, dtype, name))
     if isinstance(x, np.generic):
         return wrap(const(x, numpy_dtype(x.dtype, name)))
+    if isinstance(x, (list, tuple)) and holds_recorded(x):
+        from graphc.api.creation import stacked
+        return stacked(x, None, name)
     return from_numpy(to_array(x, name), name=name)
 
 
@@ -153,6 +156,20 @@ def _of_objects(array: np.ndarray, kind: str, name: str) -> np.ndarray:
                                fix="pass floats")
     raise DTypeError(f"{kind} can't become a tensor: its elements are not numbers", op=name,
                      fix="pass numbers, nested lists of numbers, or an array")
+
+
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
+def holds_recorded(x, depth: int = 0) -> bool:
+    """Whether nested lists hold tensors that are more than their values: not computed yet, what a gradient may be
+    taken of, what a traced function reads."""
+    if isinstance(x, Tensor):
+        return x.node.value is None or bool(x.node.tracked) or current() is not None
+    if not isinstance(x, (list, tuple)):
+        return x.__class__ is Scalar
+    return depth < MOST_AXES and not _NUMBERS.issuperset(map(type, x)) and any(
+        holds_recorded(item, depth + 1) for item in x)
 
 
 def _nested(x, depth: int = 0):
