@@ -181,6 +181,58 @@ def test_set_by_computed_index_and_mask():
     agree(t, np.where(x > 60, 0.5, x))
 
 
+def under_masks(xp, x, k, p, q):
+    """Statements of NumPy scripts: what is written under a mask is made of what is read under it."""
+    x[x > 0] = x[x > 0] * 2 + 1
+    x[x < -1] *= -1
+    k[k % 2 == 0] //= 2
+    x[(k > 0) & (xp.abs(x) > 0.3)] += k[(k > 0) & (xp.abs(x) > 0.3)]
+    p[q > 0] = p[q > 0] * q[q > 0][:, None] + xp.asarray([1.0, 2.0, 3.0])
+    mask = x > 0.5
+    x[mask] = xp.where(k[mask] > 0, x[mask], x[::-1][mask]) + 1
+    x[~mask] = -x[~mask][::-1]                      # these two are no elementwise expressions
+    x[mask] = xp.sort(x[mask])
+    x[x > 6] = x[x > 6] ** 2                        # of few or none
+    x[mask] = x[k > 9] if (k > 9).sum() == mask.sum() else x[mask].astype("float32")
+    return x, k, p
+
+
+def test_what_is_written_under_a_mask_of_what_is_read_under_it():
+    rng = np.random.default_rng(7)
+    arrays = (rng.standard_normal((9, 11)), rng.integers(-5, 6, (9, 11)), rng.standard_normal((9, 3)),
+              rng.standard_normal(9))
+    for found, expected in zip(under_masks(gc, *map(gc.asarray, arrays)),
+                               under_masks(np, *map(np.copy, arrays)), strict=True):
+        agree(found, expected)
+
+
+def test_reading_and_writing_under_a_mask_is_a_select():
+    """One kernel, and one program however many elements are selected."""
+    def step(seed):
+        x = gc.asarray(np.random.default_rng(seed).standard_normal((20, 30)))
+        mask = gc.realize(x * 1 > 0)
+        x[mask] = gc.sqrt(x[mask]) + 1
+        x[mask] *= 2
+        assert len(gc.plan(x).kernels) == 1
+        return gc.realize(x)
+
+    step(0)
+    before = gc.counters()
+    step(1)
+    assert (gc.counters() - before).program_misses == 0
+
+
+def test_gradients_do_not_enter_where_a_mask_does_not_select():
+    def f(x):
+        y = x * 1
+        y[y > 0] = y[y > 0] ** -0.5         # infinite at 0, where nothing is selected
+        return y.sum()
+
+    x = gc.Tensor([0.0, 4.0, 1.0, -1.0], requires_grad=True)
+    f(x).backward()
+    agree(x.grad, [1.0, -0.0625, -0.5, 1.0])
+
+
 def test_mask_with_one_value_for_each_true_element():
     x, t = X.copy(), gc.asarray(X)
     values = -np.arange((X > 100).sum()) - 1.0

@@ -13,12 +13,12 @@ import numpy as np
 from graphc.api import record
 from graphc.api.creation import iota
 from graphc.api.elementwise import add, maximum, minimum, multiply, negative, subtract, where
-from graphc.api.keys import Selection, checked, integer_in, select
+from graphc.api.keys import Selection, checked, integer_in, positions, select
 from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
 from graphc.errors import DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
-from graphc.ir.node import make
+from graphc.ir.node import Node, make, topological
 from graphc.tensor import Tensor
 
 # ------------------------------------------------------------------------------------------------------------ reading
@@ -32,17 +32,18 @@ def getitem(x: Tensor, key) -> Tensor:
     """
     if key.__class__ is int and x.node.shape:
         return _row(x, key)
-    x, key = _one_axis(x, key)
-    chosen = select(key, x.node.shape, "getitem")
+    x, chosen = _read(x, key, "getitem")
     region = _region(x, chosen)
     return _fetch(region, chosen) if chosen.arrays else region
 
 
-def _one_axis(x: Tensor, key) -> tuple[Tensor, object]:
-    """Instead of a mask over several axes one over all of them, which gives one index array in a tenth of the time."""
-    if not _is_mask(key, x) or key.ndim < 2:
-        return x, key
-    return reshape_to(x, (prod(key.shape), *x.shape[key.ndim:])), key.reshape(-1)
+def _read(x: Tensor, key, name: str) -> tuple[Tensor, Selection]:
+    """x and its key, read. The axes of a mask are made one, for one index array."""
+    if not _is_mask(key, x):
+        return x, select(key, x.node.shape, name)
+    shape = (prod(key.shape), *x.shape[key.ndim:])
+    x = reshape_to(x, shape)
+    return x, Selection((0,) * len(shape), (1,) * len(shape), shape, shape, {0: positions(key, name)}, 0)
 
 
 _NO_ARRAYS = frozenset((tuple, slice, int, type(None), type(...)))
@@ -183,11 +184,51 @@ def _masked(x: Tensor, mask, value) -> Tensor:
     value = _value(x, value)
     rest = x.ndim - mask.ndim
     if value.ndim > rest and value.shape[:value.ndim - rest] != (1,):
-        return written(x, mask, value, "set")
-    value = reshape_to(value, value.shape[max(value.ndim - rest, 0):])
-    expand_to(value, x.shape[mask.ndim:], "setitem")  # only for its check
+        value = _fitted(value, (positions(mask, "setitem").size, *x.shape[mask.ndim:]))
+        everywhere = None if x.node.tracked else _everywhere(value.node, mask)
+        if everywhere is None:
+            return written(x, mask, value, "set")
+        value = wrap(everywhere)
+    else:
+        value = reshape_to(value, value.shape[max(value.ndim - rest, 0):])
+        expand_to(value, x.shape[mask.ndim:], "setitem")  # only for its check
     mask = as_tensor(mask)
     return where(reshape_to(mask, mask.shape + (1,) * rest), value, x)
+
+
+SPARSE = 16     # a mask that selects one element of more than these is worth the gather and the scatter
+
+
+def _everywhere(value: Node, mask) -> Node | None:
+    """What makes the elements that are written to `x[mask]`, for all elements: where `value` is an elementwise
+    expression of `y[mask]`, as in `x[x < 0] *= -1`, it needs no positions, nor a program for each number of them.
+
+    None for another expression, or if a gradient may be taken: beside the mask it may be no number.
+    """
+    count = value.shape[0]
+    if count < 2 or count * SPARSE < mask.size or value.tracked:
+        return None
+    index, found = positions(mask, "setitem").node, {}
+
+    def is_same(node: Node) -> bool:
+        """Whether all elements of the mask have the same."""
+        return len(node.shape) < value_axes or node.shape[0] != count
+
+    value_axes = len(value.shape)
+    for node in topological([value], lambda node: is_same(node) or node.op.kind != ops.ELEMENTWISE):
+        shape = (*mask.shape, *node.shape[1:])
+        if is_same(node):
+            found[node] = node
+        elif node.op is ops.TAKE and node.srcs[1] is index and node.attrs == (0,):
+            found[node] = reshape_to(wrap(node.srcs[0]), shape).node
+        elif node.op is ops.EXPAND and is_same(node.srcs[0]):
+            found[node] = expand_to(wrap(node.srcs[0]), shape, "setitem").node
+        elif node.op.kind == ops.ELEMENTWISE and node.op is not ops.CHECK_INDEX and node.value is None:
+            found[node] = make(node.op, node.dtype, shape, tuple(found[src] for src in node.srcs), node.attrs,
+                               device=node.device, site=node.site)
+        else:
+            return None
+    return found[value]
 
 
 def _value(x: Tensor, value) -> Tensor:
@@ -205,8 +246,7 @@ _COMBINE = {"add": add, "maximum": maximum, "minimum": minimum}
 
 def written(x: Tensor, key, value, mode: str) -> Tensor:
     """x with the elements that the key selects combined with the value, by the mode of SCATTER_ROWS."""
-    whole, (x, key) = x.shape, _one_axis(x, key)
-    chosen = select(key, x.node.shape, "setitem")
+    whole, (x, chosen) = x.shape, _read(x, key, "setitem")
     value = _fitted(_value(x, value), chosen.result)
     if 0 not in chosen.result:
         if chosen.arrays:
