@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from graphc.api.record import as_tensor, wrap
 from graphc.errors import GradientError, ShapeError
-from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.node import Node, is_variable, make, rebuild, topological
 from graphc.ir.ops import ALIAS, CUSTOM, FENCE, GET
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
@@ -119,7 +119,7 @@ def checkpoint(f: Callable) -> Callable:
 def _copies(results: list[Node], ends: set[Node]) -> dict[Node, Node]:
     """The graph of some results once more, over fenced leaves, so that it is not found to be the same."""
     def is_leaf(n: Node) -> bool:
-        return n in ends or n.value is not None or not n.srcs
+        return n in ends or n.value is not None or not n.srcs or is_variable(n)
 
     new: dict[Node, Node] = {}
     for node in topological(results, is_leaf):

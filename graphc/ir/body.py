@@ -12,7 +12,7 @@ import numpy as np
 from graphc.errors import GradientError
 from graphc.ir.dtype import DType
 from graphc.ir.meaning import BadIndex
-from graphc.ir.node import Node, buffer, const_value, is_exponent, make, topological, untracked
+from graphc.ir.node import Node, buffer, const_value, is_exponent, is_variable, make, topological, untracked
 from graphc.ir.ops import (
     ADD, ALIAS, BUFFER, CONST, CONTRACT, CUSTOM, EXP, FENCE, GET, IOTA, MOVEMENT, NEG, PARAM, POW, REDUCE, SCAN, SUB,
     TANH,
@@ -232,10 +232,10 @@ class _Closing:
             if node in self.placeholders or not depending.isdisjoint(node.srcs):
                 depending.add(node)
                 varying.add(node)
-            elif node.srcs and not self.hoist and not _is_variable(node):
+            elif node.srcs and not self.hoist and not is_variable(node):
                 varying.add(node)
             elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs) and node.depth < CHEAP
-                                              and not _is_variable(node)):
+                                              and not is_variable(node)):
                 constant.add(node)
         wanted: set[Node] = set()       # what the body computes: from the roots down to what comes from outside
         stack = list(roots)
@@ -288,11 +288,6 @@ class _Closing:
         if node.op is not CONST and node.op is not PARAM:
             return self._source(node, node)
         return make(FENCE, node.dtype, node.shape, (self._source(node, node),), (0,), device=DEVICE, site=node.site)
-
-
-def _is_variable(node: Node) -> bool:
-    """What gradients end at: the body takes it from outside as it is."""
-    return node.op is ALIAS and len(node.srcs) == 1 and not node.attrs
 
 
 def _is_view(node: Node) -> bool:

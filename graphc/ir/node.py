@@ -136,6 +136,11 @@ def variable(node: Node, bit: int) -> Node:
     return found
 
 
+def is_variable(node: Node) -> bool:
+    """Whether a node that is not computed yet is a variable. Gradients end at this very node: it is never copied."""
+    return node.op is ALIAS and len(node.srcs) == 1 and not node.attrs
+
+
 def untracked(node: Node, bits: int = -1) -> Node:
     """The same value, which the gradients of these bits do not pass."""
     if not node.tracked & bits:
