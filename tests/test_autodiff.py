@@ -276,7 +276,7 @@ def test_checkpoint_of_variables_that_are_not_computed_yet():
         w = gc.Tensor([0.5, 2.0], requires_grad=True)
         for _ in range(3):
             w.grad = None
-            layer(lambda h: gc.sin(h * w))(gc.asarray([1.0, 3.0])).sum().backward()
+            layer(lambda h, w=w: gc.sin(h * w))(gc.asarray([1.0, 3.0])).sum().backward()
             with gc.no_grad():
                 w -= 0.1 * w.grad
         return w.tolist()

@@ -16,6 +16,7 @@ import pytest
 
 import graphc as gc
 from graphc import driver
+from graphc.api import indexing
 from graphc.errors import BackendError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,6 +138,23 @@ def test_threads_that_realize_shared_graphs_while_garbage_is_collected():
         garbage.unfreeze()
         sys.setswitchinterval(interval)
     assert not problems, problems[0]
+
+
+def test_threads_that_write_to_parts_of_one_tensor(monkeypatch):
+    """As in NumPy both parts are written, also where one thread comes in the middle of the other's."""
+    x, written = gc.zeros(3), indexing.written
+
+    def interrupted(*args):
+        new = written(*args)
+        monkeypatch.undo()
+        other = threading.Thread(target=x.__setitem__, args=(1, 5.0))
+        other.start()
+        other.join()
+        return new
+
+    monkeypatch.setattr(indexing, "written", interrupted)
+    x[0] = 3.0
+    assert x.tolist() == [3.0, 5.0, 0.0]
 
 
 def test_threads_that_update_one_base_at_a_time_do_not_share_their_writes():

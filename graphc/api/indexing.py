@@ -6,6 +6,7 @@ arrays are one TAKE over the axes that they select from, flattened.
 from __future__ import annotations
 
 import functools
+import threading
 from math import prod
 
 import numpy as np
@@ -160,6 +161,9 @@ def _take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------------ writing
 
+_rebinding = threading.RLock()     # a signal handler may write as well
+
+
 def setitem(x: Tensor, key, value) -> None:
     """`x[key] = value`: the handle x stands for new values from now on; whatever was made from the old ones keeps them.
 
@@ -171,7 +175,14 @@ def setitem(x: Tensor, key, value) -> None:
     >>> x.tolist(), y.tolist()
     ([0.0, 5.0, 5.0, 0.0], [1.0, 1.0, 1.0, 1.0])
     """
-    x.rebind(_masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node)
+    value = _value(x, value)
+    while True:
+        old = x.node
+        new = _masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node
+        with _rebinding:
+            if x.node is old:       # else another thread has written meanwhile, perhaps elsewhere: both must stand
+                x.rebind(new)
+                return
 
 
 def _is_mask(key, x: Tensor) -> bool:
@@ -179,9 +190,8 @@ def _is_mask(key, x: Tensor) -> bool:
             and key.dtype in (dtypes.bool, np.bool_) and key.ndim > 0 and tuple(key.shape) == x.shape[:key.ndim])
 
 
-def _masked(x: Tensor, mask, value) -> Tensor:
+def _masked(x: Tensor, mask, value: Tensor) -> Tensor:
     """x with the elements under a mask replaced: a select, unless there is one value for each true element."""
-    value = _value(x, value)
     rest = x.ndim - mask.ndim
     if value.ndim > rest and value.shape[:value.ndim - rest] != (1,):
         value = _fitted(value, (positions(mask, "setitem").size, *x.shape[mask.ndim:]))
