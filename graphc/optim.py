@@ -34,7 +34,8 @@ class Optimizer:
             if not isinstance(p, Tensor) or not p.is_variable:
                 raise GradientError("a parameter does not require a gradient", op=type(self).__name__,
                                     fix="set requires_grad = True, or use nn.parameter")
-        self._lr = gc.asarray(float(lr), dtype=gc.float32)
+        # 0.1 of float32 is another number than that of float64, beside parameters of which it would stand in each step.
+        self._lr = gc.asarray(float(lr), dtype=gc.result_type(gc.float32, *{p.dtype.real for p in self.parameters}))
         # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
         self.count = gc.asarray(np.zeros((), np.float32), device=self.parameters[0].device)
         self.weight_decay = weight_decay
@@ -237,7 +238,7 @@ def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
     """Scale the gradients so that their common norm is at most limit; returns the norm before. Pascanu et al. 2013."""
     parameters = [p for p in parameters if p.grad is not None]
     with gc.no_grad():
-        norm = gc.sqrt(sum((p.grad.astype(gc.float32) ** 2).sum() for p in parameters))
+        norm = gc.sqrt(sum((p.grad.astype(p.grad.dtype.accumulator) ** 2).sum() for p in parameters))
         scale = gc.minimum(limit / (norm + 1e-6), 1.0)
         for p in parameters:
             p.grad = p.grad * scale.astype(p.grad.dtype)

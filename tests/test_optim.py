@@ -144,6 +144,18 @@ def test_clipping():
     np.testing.assert_allclose([a.grad.item(), b.grad.item()], [0.6, 0.7], rtol=1e-5)
 
 
+def test_parameters_of_float64_are_changed_in_float64():
+    """Neither the rate nor the norm of the gradients is one of float32."""
+    p = nn.parameter(np.array([0.3, 1.1]))
+    optimizer = optim.SGD([p], lr=0.1)
+    (p * gc.asarray([3.3, 4.7])).sum().backward()
+    norm = optim.clip_grad_norm([p], 100.0)
+    optimizer.step()
+    np.testing.assert_allclose(norm.item(), np.hypot(3.3, 4.7), rtol=1e-15)
+    np.testing.assert_allclose(p.tolist(), [0.3 - 0.1 * 3.3, 1.1 - 0.1 * 4.7], rtol=1e-15)
+    assert optim.SGD([nn.parameter(np.ones(1, np.float16))], lr=0.1).lr.dtype is gc.float32
+
+
 def test_errors():
     with pytest.raises(ShapeError, match="no parameters"):
         optim.SGD([], lr=0.1)
