@@ -311,6 +311,13 @@ def test_data_types_are_equal_to_what_they_stand_for():
     assert np.zeros(2, own).dtype == np.float32 and np.dtype(gc.int8) == np.int8
 
 
+def test_data_types_make_tensors():
+    for name, value in (("float32", 0.1), ("int8", [1, 2]), ("int32", 3.7), ("complex64", 1 + 2j), ("bool", 2)):
+        check(getattr(gc, name)(value), np.asarray(getattr(np, name)(value)))
+    assert gc.float64().item() == 0 and list(range(gc.int64(2))) == [0, 1]
+    assert (gc.ones(2, dtype="int8") + gc.float32(0.5)).dtype is gc.float32
+
+
 @pytest.mark.parametrize("columns", [(), (2,)])
 def test_lstsq_gives_what_numpys_does(columns):
     a, b = np.random.default_rng(0).normal(size=(6, 3)), np.ones((6, *columns))

@@ -55,6 +55,9 @@ def asarray(obj, /, dtype=None, *, device: str | None = None, copy: bool | None 
     return _shared(record.from_numpy(record.to_array(obj), dtype=dtype, copy=copied, device=device), copy)
 
 
+dtypes.asarray = asarray
+
+
 def _shared(tensor: Tensor, copy: bool | None) -> Tensor:
     """The tensor that was made of somebody's memory, if that is what was asked for."""
     if copy is False and tensor.node.value.remote:

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
 from graphc.errors import DTypeError
+
+
+asarray: Callable = object       # the front end puts its own here
 
 
 class DType:
@@ -47,6 +50,10 @@ class DType:
     def dtype(self) -> np.dtype:
         """NumPy's dtype, where NumPy looks for it: np.zeros(3, x.dtype)."""
         return self.numpy
+
+    def __call__(self, value=0):
+        """A tensor of this dtype, as NumPy's types make scalars and arrays: float32(0.5), int8([1, 2])."""
+        return asarray(value, self)
 
     def __repr__(self) -> str:
         return f"graphc.{self.name}"
