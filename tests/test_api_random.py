@@ -246,3 +246,22 @@ def test_distributions_of_tensors_and_of_vectors():
     raises(ValueError, "mean", generator().poisson, -1.0)
     raises(ValueError, "probability", generator().binomial, 3, 1.5)
     raises(ValueError, "do not fit", generator().multivariate_normal, [0.0], [1.0])
+
+
+@pytest.mark.parametrize("name, parameters", [
+    ("normal", (0, -1)), ("normal", (0, [1, -1])), ("exponential", (-1,)), ("lognormal", (0, np.nan)), ("gamma", (-1,)),
+    ("beta", (0, 1)), ("chisquare", (-1,)), ("geometric", (0,)), ("bernoulli", (1.5,)), ("dirichlet", ([1, -1],)),
+    ("triangular", (1, 0, 2)), ("multinomial", (3, [-0.5, 1.5])), ("laplace", (0, np.float32(-1))),
+    ("negative_binomial", (1, 0)), ("poisson", ([1.0, -1.0],)), ("binomial", (3, np.array([0.5, 1.5]))),
+])  # fmt: skip
+def test_parameters_that_a_distribution_does_not_have(name, parameters):
+    """They gave numbers that look like any others."""
+    with pytest.raises(gc.errors.ShapeError, match="must be|not rise") as caught:
+        getattr(gc.random, name)(*parameters)
+    assert "test_api_random.py:" in str(caught.value)
+
+
+def test_no_element_has_a_negative_probability():
+    for replace in (False, True):
+        with pytest.raises(gc.errors.ShapeError, match="must be at least 0"):
+            gc.random.choice(2, 1, replace=replace, p=[1.5, -0.5])

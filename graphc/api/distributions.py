@@ -94,6 +94,8 @@ class Distributions:
         >>> bool(gc.all((x >= -1) & (x <= 2)))
         True
         """
+        if all(isinstance(x, int | float) for x in (left, mode, right)) and not left <= mode <= right > left:
+            raise ShapeError(f"{left}, {mode} and {right} do not rise", op="triangular")
         u, left, mode, right, dtype = self._drawn("triangular", size, dtype, left, mode, right)
         rise = (mode - left) / (right - left)
         up, down = left + sqrt(u * ((right - left) * (mode - left))), sqrt((1 - u) * ((right - left) * (right - mode)))
@@ -153,6 +155,7 @@ class Distributions:
 
     def chisquare(self, df, size=None, *, dtype=None) -> Tensor:
         """The sum of the squares of df standard normal numbers."""
+        check("chisquare", df)
         return self.gamma(wide(df) / 2, 2.0, size, dtype=dtype)
 
     def beta(self, a, b, size=None, *, dtype=None) -> Tensor:
@@ -170,6 +173,7 @@ class Distributions:
 
     def dirichlet(self, alpha, size=(), *, dtype=None) -> Tensor:
         """(*size, k) for k positive numbers alpha: rows that add up to 1."""
+        check("dirichlet", alpha)
         dtype, alpha = real(dtype, "dirichlet"), wide(alpha)
         if alpha.ndim != 1:
             raise ShapeError(f"alpha is a vector, not of shape {alpha.shape}", op="dirichlet")
@@ -268,6 +272,7 @@ class Distributions:
         >>> gc.random.Generator(0).multinomial(5, [0.0, 1.0]).tolist()
         [0, 5]
         """
+        check("multinomial", pvals)
         p = wide(pvals)
         if p.ndim != 1 or not p.size:
             raise ShapeError(f"probabilities of shape {p.shape} are no vector", op="multinomial")
@@ -303,8 +308,40 @@ def is_number(x) -> bool:
     return isinstance(x, int | float | Scalar)
 
 
+_SCALE, _POSITIVE = ("at least 0", np.greater_equal, np.inf), ("positive", np.greater, np.inf)
+_CHANCE, _CHANCE_NOT_0 = ("between 0 and 1", np.greater_equal, 1), ("above 0 and at most 1", np.greater, 1)
+# What the parameters of a distribution have to be, in their order: in words, beside 0, and at most. None: any number.
+_DOMAINS = {
+    "normal": (None, _SCALE), "exponential": (_SCALE,), "laplace": (None, _SCALE), "gumbel": (None, _SCALE),
+    "logistic": (None, _SCALE), "rayleigh": (_SCALE,), "weibull": (_POSITIVE,), "pareto": (_POSITIVE,),
+    "power": (_POSITIVE,), "wald": (_POSITIVE, _POSITIVE), "geometric": (_CHANCE_NOT_0,),
+    "gamma": (_POSITIVE, _SCALE), "f": (_POSITIVE, _POSITIVE), "chisquare": (_POSITIVE,),
+    "beta": (_POSITIVE, _POSITIVE), "dirichlet": (_POSITIVE,), "standard_t": (_POSITIVE,),
+    "negative_binomial": (_POSITIVE, _CHANCE_NOT_0), "poisson": (_SCALE,), "binomial": (_SCALE, _CHANCE),
+    "bernoulli": (_CHANCE,), "multinomial": (_SCALE,), "choice": (_SCALE,),
+}
+
+
+def check(name: str, *parameters) -> None:
+    """Raise ShapeError, as NumPy its ValueError, for parameters that the distribution does not have. Those in tensors
+    are not looked at: they may not be computed yet."""
+    for x, domain in zip(parameters, _DOMAINS.get(name, ()), strict=False):
+        if domain is None or not _is_known(x):
+            continue
+        words, above, most = domain
+        if not np.all(above(x, 0) & np.less_equal(x, most)):
+            raise ShapeError(f"a parameter must be {words}, not {x}", op=name)
+
+
+def _is_known(x) -> bool:
+    if isinstance(x, list | tuple):
+        return all(map(_is_known, x))
+    return isinstance(x, int | float | np.number | np.ndarray)
+
+
 def common_size(size, name: str, *parameters) -> tuple[int, ...]:
     """The shape asked for; without one, that of the parameters."""
+    check(name, *parameters)
     if size is not None:
         return a_shape(size, name)
     return broadcast_shapes(name, *(() if is_number(p) else as_tensor(p).shape for p in parameters))

@@ -17,7 +17,7 @@ from math import pi, prod
 import numpy as np
 
 from graphc.api.axes import a_shape, an_int
-from graphc.api.distributions import Distributions, common_size, is_number, real
+from graphc.api.distributions import Distributions, check, common_size, is_number, real
 from graphc.api.elementwise import cos, log, log1p, sqrt
 from graphc.api.indexing import take, take_along_axis
 from graphc.api.manipulation import slice_axis
@@ -269,6 +269,8 @@ class Generator(Distributions):
         values = as_tensor(a) if isinstance(a, Tensor | np.ndarray | list | tuple) else None
         n = an_int(a, "choice", "a") if values is None else values.shape[normalize_axis(axis, values.ndim, "choice")]
         shape = a_shape(size, "choice")
+        if p is not None:
+            check("choice", p)
         if not replace:
             if prod(shape) > n:
                 raise ShapeError(f"{prod(shape)} elements can't be taken from {n} without replacement", op="choice")
