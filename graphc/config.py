@@ -168,7 +168,7 @@ VARIABLES: dict[str, Variable] = {
         "GRAPHC_CC", lambda text: text.strip() or None, lambda: None, "a command such as gcc, clang or 'zig cc'",
         "The C compiler; by default $CC, cc, gcc, clang, then ziglang, whichever is there first."),
     "num_threads": Variable(
-        "GRAPHC_NUM_THREADS", _integer(1, 4096), default_threads, "an integer of at least 1",
+        "GRAPHC_NUM_THREADS", _integer(1, 4096), default_threads, "an integer from 1 to 4096",
         "Threads per launch; by default OMP_NUM_THREADS, else what affinity and the control group allow."),
     "disable": Variable(
         "GRAPHC_DISABLE", _names, frozenset, "names of passes separated by commas, e.g. fuse,simplify",

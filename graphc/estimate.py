@@ -6,7 +6,7 @@ one that a real run follows. Equal layers are lowered once (passes/repeats.py), 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -49,7 +49,7 @@ def spec(shape, dtype=None) -> Tensor:
     >>> (x @ x.T).sum(axis=0).shape, x.nbytes
     ((4096,), 67108864)
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not all(isinstance(n, int) and n >= 0 for n in shape):
         raise ShapeError(f"{shape} is no shape", op="spec", fix="use integers of at least 0")
     return wrap(buffer(default_float() if dtype is None else as_dtype(dtype), shape, None, driver.default_device()))

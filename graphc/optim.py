@@ -27,6 +27,9 @@ class Optimizer:
     counted = False                 # whether steps that a parameter has no gradient for are not counted for it
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
+        if not isinstance(parameters, Iterable):
+            raise GradientError(f"a {type(parameters).__name__} is no list of parameters", op=type(self).__name__,
+                                fix="pass module.parameters()")
         self.parameters = list(parameters)
         if not self.parameters:
             raise ShapeError("there are no parameters", op=type(self).__name__, fix="pass module.parameters()")
@@ -274,6 +277,14 @@ class Schedule:
 
     def step(self) -> None:
         self.taken += 1
+        self.optimizer.lr = self.base * self.factor(self.taken)
+
+    def state_dict(self) -> dict:
+        """What the schedule goes on from, beside the state of its optimiser: plain numbers."""
+        return {"taken": self.taken, "base": self.base}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.taken, self.base = int(state["taken"]), float(state["base"])
         self.optimizer.lr = self.base * self.factor(self.taken)
 
 

@@ -72,6 +72,11 @@ def save(path, tensors: Mapping[str, object]) -> None:
     if writer is None:
         raise WeightsError(f"{path.suffix or 'a file without a suffix'} can't be written", op="save",
                            fix="use .safetensors or .npz")
+    if not isinstance(tensors, Mapping):
+        raise WeightsError(f"a {type(tensors).__name__} has no names for its tensors", op="save",
+                           fix="pass a dict such as module.state_dict()")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent}")
     whole = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with whole.open("wb") as file:

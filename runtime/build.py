@@ -55,7 +55,9 @@ def _identity(command: tuple[str, ...]) -> str:
         raise Unfit(f"`--version` fails: {_first_line(complaint)}")
     # The first word of the version is the name that it was called by, and a line tells where it lies.
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("InstalledDir")]
-    first = lines[0].split(maxsplit=1)[-1] if lines else ""
+    if not lines:
+        raise Unfit("`--version` says nothing")
+    first = lines[0].split(maxsplit=1)[-1]
     return "\n".join([first, *lines[1:], machine.strip(), *command[1:]])
 
 

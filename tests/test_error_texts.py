@@ -42,6 +42,15 @@ MISTAKES = {
     "backend": (lambda: gc.set_backend("abacus"), RuntimeError, "there is no backend 'abacus'; available: ",
                 "reference"),
     "device": (lambda: A.to("abacus"), RuntimeError, "there is no backend 'abacus'", "cpu"),
+    "channels": (lambda: gc.nn.BatchNorm2d(3)(gc.ones((2, 4, 5, 5))), ValueError,
+                 "[batch_norm] an input of shape (2, 4, 5, 5) has not 3 channels", HERE),
+    "falling edges": (lambda: gc.histogram(A, bins=[3, 1]), ValueError, "[histogram] the edges [3. 1.] do not rise",
+                      HERE),
+    "no state": (lambda: gc.nn.Linear(2, 2).load_state_dict(3), TypeError, "a int is no state", "state_dict() gives"),
+    "no names": (lambda: gc.weights.save("x.npz", [A]), ValueError, "a list has no names", "fix: pass a dict"),
+    "no parameters": (lambda: gc.optim.SGD(3, lr=0.1), ValueError, "a int is no list of parameters", HERE),
+    "no size": (lambda: gc.spec(3.5), ValueError, "[spec] (3.5,) is no shape", HERE),
+    "no shift": (lambda: gc.roll(A, "a"), TypeError, "[roll]", "'a'"),
     "no name": (lambda: gc.set_backend(3), RuntimeError, "a backend is named by text, not 3; available: ", "cpu"),
 }  # fmt: skip
 

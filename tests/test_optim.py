@@ -135,6 +135,24 @@ def test_schedules_set_the_rate():
     assert optim.exponential(0.5)(3) == 0.125
 
 
+def test_schedules_go_on_where_they_were():
+    def rates(schedule, n):
+        found = []
+        for _ in range(n):
+            schedule.step()
+            found.append(schedule.optimizer.lr.item())
+        return found
+
+    def fresh():
+        return optim.Schedule(optim.SGD([nn.parameter(np.ones(1))], lr=0.5), optim.cosine(6, warmup=2))
+
+    first, second = fresh(), fresh()
+    rates(first, 3)
+    second.load_state_dict(first.state_dict())
+    assert second.optimizer.lr.item() == first.optimizer.lr.item()
+    assert rates(second, 3) == rates(first, 3)
+
+
 def test_clipping():
     a, b = nn.parameter(np.array([3.0])), nn.parameter(np.array([4.0]))
     ((a ** 2 + b ** 2).sum() / 2).backward()

@@ -393,7 +393,7 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
     if shift.__class__ is int and axis.__class__ is int:
         return _roll(x, shift, normalize_axis(axis, x.ndim, "roll"))
     if axis is None:
-        if isinstance(shift, Sequence):
+        if isinstance(shift, list | tuple):
             shift = sum(shift)
         return _reshape(_roll(ravel(x), an_int(shift, "roll", "shift"), 0), x.shape)
     axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)

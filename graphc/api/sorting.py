@@ -484,6 +484,9 @@ def _edges(x, bins, limits):
         edges = as_tensor(bins)
         if edges.ndim != 1 or edges.size < 2:
             raise ShapeError(f"edges of shape {edges.shape} bound no bin", op="histogram")
+        known = None if isinstance(bins, Tensor) else np.asarray(edges)     # those in a tensor may not be computed yet
+        if known is not None and not (known[1:] >= known[:-1]).all():
+            raise ShapeError(f"the edges {known} do not rise", op="histogram")
         return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else edges
     if bins < 1:
         raise ShapeError(f"there must be at least one bin, not {bins}", op="histogram")

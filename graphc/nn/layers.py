@@ -159,6 +159,9 @@ class BatchNorm(Module):
         self.running_var = gc.ones(channels, dtype=gc.float32)
 
     def forward(self, x):
+        if x.ndim < 2 or x.shape[1] != self.weight.size:
+            raise ShapeError(f"an input of shape {x.shape} has not {self.weight.size} channels on its axis 1",
+                             op="batch_norm")
         axes, given = tuple(a for a in range(x.ndim) if a != 1), x.dtype
         x = F._wide(x)
         if self.training:

@@ -1,12 +1,12 @@
 """Module: a function with parameters, written as a class."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 import graphc as gc
-from graphc.errors import ShapeError, StateError
+from graphc.errors import DTypeError, ShapeError, StateError
 from graphc.tensor import Tensor, rebinding
 
 
@@ -79,6 +79,9 @@ class Module:
 
         Raises StateError (a KeyError) for names, ShapeError for shapes; nothing is changed then. Returns the module.
         """
+        if not isinstance(state, Mapping):
+            raise DTypeError(f"a {type(state).__name__} is no state", op="load_state_dict",
+                             fix="pass a dict of tensors by path, as state_dict() gives")
         own = dict(self.named_tensors())
         missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if strict and (missing or unknown):
