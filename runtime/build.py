@@ -74,7 +74,10 @@ def _probe(command: tuple[str, ...], flags: list[str]) -> list[str]:
 def _complaint(trial: subprocess.Popen) -> str:
     """What the compiler says against building the probe; empty if it builds."""
     _, errors = _answer(trial)
-    return first_error(errors) if trial.returncode else ""
+    if trial.returncode:
+        return first_error(errors) or f"it returned {trial.returncode}"
+    target = Path(trial.args[trial.args.index("-o") + 1])
+    return "" if target.is_file() else "it writes no file, and says nothing against it"
 
 
 def _begin(command: list[str]) -> subprocess.Popen:

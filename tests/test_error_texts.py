@@ -133,6 +133,11 @@ def test_a_missing_compiler(script):
     assert "'no-such-compiler' is not a program on the PATH" in said and "name a C compiler" in said
 
 
+def test_a_program_that_is_no_compiler(script):
+    said = script(1, GRAPHC_CC="true", GRAPHC_BACKEND="cpu")
+    assert "the chosen compiler cannot be used (" in said and "it writes no file" in said
+
+
 def test_no_compiler_at_all_means_one_warning(script, tmp_path):
     said = script(0, PATH=str(tmp_path), CC="", GRAPHC_CC="", GRAPHC_BACKEND="auto")
     assert said.count("RuntimeWarning: graphc computes with NumPy, without compiled kernels") == 1 and "gcc" in said
