@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import graphc as gc
 from graphc.config import settings
+from graphc.ir.node import topological
 
 SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (2, 1, 3, 4)]
 DTYPES = ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64"]
@@ -301,3 +302,13 @@ def test_transpositions_in_blocks(dtype):
             check(gc.permute_dims(u, (0, 2, 1)) + gc.asarray(z).T, y.transpose(0, 2, 1) + z.T, exact=True)
             check(gc.flip(t, axis=0).T * 2, x[::-1].T * 2, exact=True)
             check(gc.concat([t.T, t.T * 2]), np.concatenate([x.T, x.T * 2]), exact=True)
+
+
+def test_what_has_many_runs_is_a_gather():
+    """And not a concatenation of as many slices."""
+    x, counts = np.arange(2000.0), np.arange(2000) % 3
+    for found, expected in ((gc.repeat(gc.asarray(x), counts), np.repeat(x, counts)),
+                            (gc.pad(gc.asarray(x[:3]), 1000, mode="wrap"), np.pad(x[:3], 1000, mode="wrap")),
+                            (gc.delete(gc.asarray(x), np.arange(0, 2000, 2)), x[1::2])):
+        assert len(topological([found.node])) < 10
+        np.testing.assert_array_equal(found.numpy(), expected)

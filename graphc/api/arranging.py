@@ -9,10 +9,10 @@ import numpy as np
 from graphc.api.axes import a_shape, an_int, ordered_axes
 from graphc.api.creation import arange
 from graphc.api.elementwise import floor_divide, remainder, where
-from graphc.api.indexing import checked, take
+from graphc.api.indexing import checked
 from graphc.api.linalg import diag
 from graphc.api.manipulation import (
-    _pieces, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, ravel, reshape, split,
+    _selected, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, ravel, reshape, split,
     stack, swapaxes,
 )
 from graphc.api.record import anew, as_tensor, cast, from_numpy, normalize_axis, to_array
@@ -203,14 +203,6 @@ def atleast_3d(x, /):
 
 
 # --------------------------------------------------------------------------------------------- putting in, leaving out
-
-FEW = 16            # runs of elements up to which a selection is a concatenation of slices, and not a gather
-
-
-def _selected(x, axis: int, index: np.ndarray):
-    runs = 1 + np.count_nonzero(np.diff(index) != 1)
-    return concat(_pieces(x, axis, index), axis) if runs <= FEW else take(x, index, axis)
-
 
 def _along(x, axis: int | None, name: str) -> tuple:
     x = as_tensor(x, None, name)

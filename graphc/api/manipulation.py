@@ -450,7 +450,7 @@ def repeat(x, repeats, /, axis: int | None = None):
         return _reshape(spread, _with(x.shape, axis, n * times))
     if counts.shape != (n,):
         raise ShapeError(f"{counts.shape} counts do not fit axis {axis} of shape {x.shape}", op="repeat")
-    return _concat(_pieces(x, axis, np.repeat(np.arange(n), counts)), axis)
+    return _selected(x, axis, np.repeat(np.arange(n), counts))
 
 
 def tile(x, repetitions, /):
@@ -548,7 +548,25 @@ def _pad_from_inside(x, axis: int, before: int, after: int, mode: str):
         raise ShapeError(f"axis {axis} of shape {x.shape} is empty: mode {mode!r} has nothing to take", op="pad")
     left = _SOURCES[mode](np.arange(-before, 0), n)
     right = _SOURCES[mode](np.arange(n, n + after), n)
-    return _concat([*_pieces(x, axis, left), x, *_pieces(x, axis, right)], axis)
+    return _concat([*_parts(x, axis, left), x, *_parts(x, axis, right)], axis)
+
+
+FEW = 16            # runs of elements up to which a selection is a concatenation of slices, and not a gather
+
+
+def _selected(x, axis: int, index: np.ndarray):
+    """x[index] along an axis."""
+    return _concat(_parts(x, axis, index), axis)
+
+
+def _parts(x, axis: int, index: np.ndarray) -> list:
+    steps = np.diff(index)
+    parted = np.abs(steps) > 1
+    changes = np.count_nonzero(parted[1:] | (steps[1:] != steps[:-1])) + bool(parted[:1].any())
+    if 1 + min(changes, np.count_nonzero(steps != 1)) <= FEW:
+        return _pieces(x, axis, index)
+    from graphc.api.indexing import take
+    return [take(x, index, axis)]
 
 
 def _pieces(x, axis: int, index: np.ndarray) -> list:
