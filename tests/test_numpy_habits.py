@@ -324,3 +324,5 @@ def test_lstsq_gives_what_numpys_does(columns):
     for found, want in zip(gc.linalg.lstsq(gc.asarray(a), gc.asarray(b)), np.linalg.lstsq(a, b), strict=True):
         check(found, want, dtype=False)
     check(gc.linalg.lstsq(gc.asarray(a), gc.asarray(b), 0.99).rank, 1)
+    kernels = gc.plan(*gc.linalg.lstsq(gc.asarray(a), gc.asarray(b))).kernels
+    assert [k.name for k in kernels if "svd" in k.name] == ["svd"]      # one decomposition for all four

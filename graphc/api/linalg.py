@@ -478,11 +478,16 @@ def pinv(x, /, *, rtol=None):
     x = wide(x, "pinv")
     if 0 in x.shape[-2:]:
         return matrix_transpose(x)
+    v, inverse, uh, _, _ = _inverted(x, rtol)
+    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), uh)
+
+
+def _inverted(x, rtol) -> tuple:
+    """The factors of the pseudo-inverse by one SVD, V, 1 / s and U^H, then s and which of them count."""
     u, s, vh = svd(x, full_matrices=False)
     keep = s > _cutoff(x, s, rtol)
     inverse = where(keep, 1.0 / where(keep, s, 1.0), 0.0)
-    v = conj(matrix_transpose(vh))
-    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), conj(matrix_transpose(u)))
+    return conj(matrix_transpose(vh)), inverse, conj(matrix_transpose(u)), s, keep
 
 
 def matrix_rank(x, /, *, rtol=None):
@@ -519,10 +524,16 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
     (2.0, 2.0, 1)
     """
     x1, x2, rtol = wide(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
-    x = matmul(pinv(x1, rtol=rtol), x2)
-    off = abs_(x2 - matmul(x1, x))
     axis = -1 if x2.ndim == 1 else -2
-    return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), matrix_rank(x1, rtol=rtol), svdvals(x1))
+    if 0 in x1.shape[-2:]:
+        x, s, rank = matmul(pinv(x1), x2), svdvals(x1), matrix_rank(x1)
+    else:
+        v, inverse, uh, s, keep = _inverted(x1, rtol)
+        part = matmul(uh, x2)       # and not by the pseudo-inverse, which is as large as x1
+        x = matmul(v, part * cast(inverse if x2.ndim == 1 else expand_dims(inverse, -1), v.dtype))
+        rank = red.sum(keep, -1, dtype=dt.int64)
+    off = abs_(x2 - matmul(x1, x))
+    return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), rank, s)
 
 
 def cond(x, /, p=None):
