@@ -61,6 +61,11 @@ def test_the_table_names_kernels_and_lines(tmp_path: Path):
     assert shown.count("script.py:") == 2
 
 
+def test_a_script_without_kernels_has_no_table(tmp_path: Path):
+    (tmp_path / "script.py").write_text("import graphc")
+    assert profile("script.py", cwd=tmp_path) == ""
+
+
 def test_all_threads_are_timed_and_nothing_after_the_end():
     driver.forget_programs()
     x = gc.asarray(np.arange(5000.0))

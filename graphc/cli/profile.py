@@ -66,7 +66,7 @@ def profile(options: argparse.Namespace) -> int:
     rows = make_rows(profiler.times(), found.plans, _machine())
     if options.format == "json":
         print(json.dumps([asdict(row) for row in rows[: options.top]], indent=2))
-    else:
+    elif rows:
         _show(rows, options.top)
     if profiler.dropped:
         print(f"graphc: {profiler.dropped:,} later launches were not timed", file=sys.stderr)
