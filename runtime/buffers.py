@@ -301,18 +301,18 @@ def size_class(nbytes: int) -> int:
 
 def _map(size: int, huge: bool) -> tuple[int, object]:
     """(address, what keeps it mapped) of fresh private memory, on huge pages where that is asked for."""
-    slack = HUGE_PAGE if huge else 0
+    whole = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE  # of a last page that is less than half full most is waste
     try:
-        mapping = mmap.mmap(-1, size + slack, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        room = max(size, whole) + HUGE_PAGE if huge else size
+        mapping = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError):
         raise OutOfMemory(f"the system does not give {size:,} bytes") from None
     array = np.frombuffer(mapping, np.uint8)
     address = array.__array_interface__["data"][0]
     if huge:
         start = -address % HUGE_PAGE
-        whole = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE  # what is left would waste most of a page
-        with contextlib.suppress(OSError):  # a system without huge pages works as well, only slower
-            mapping.madvise(mmap.MADV_HUGEPAGE, start, min(whole, len(mapping) - start))
+        with contextlib.suppress(OSError, AttributeError):  # a system without huge pages works as well, only slower
+            mapping.madvise(mmap.MADV_HUGEPAGE, start, whole)
         address += start
     return address, array
 
