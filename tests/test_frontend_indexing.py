@@ -399,3 +399,21 @@ def test_in_place_errors():
     i = gc.arange(3)
     with pytest.raises(TypeError, match="can't be stored as int64"):
         i += 0.5
+
+
+def test_positions_of_a_mask_follow_what_a_jitted_function_writes_in_place():
+    a, n = gc.asarray(-np.ones((200, 50), "float32")), gc.asarray(np.float32(0))
+    z, new, old = (gc.asarray(np.full(shape, value, "float32")) for shape, value in (((200, 50), 3), (50, 1), (50, -1)))
+    gc.realize(a, n, z, new, old)
+
+    @gc.jit
+    def f(row):
+        a[1] = row
+        n.assign(n + 1)
+
+    for _ in range(12):
+        f(old)
+    before = z[a > 0]
+    f(new)
+    after = z[a > 0]
+    assert (before.shape, after.shape) == ((0,), (50,))

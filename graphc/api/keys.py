@@ -7,7 +7,7 @@ call; those that are computed are checked when they are realized, by CHECK_INDEX
 from __future__ import annotations
 
 import operator
-from weakref import WeakValueDictionary, ref
+from weakref import WeakValueDictionary
 
 import numpy as np
 from msgspec import Struct
@@ -137,33 +137,22 @@ def _unmasked(entries: list, shape: tuple[int, ...], name: str) -> list:
     return found
 
 
-DEEP = 4        # operations of a mask by which one that is written twice is known again
-_positions: WeakValueDictionary[tuple, Node] = WeakValueDictionary()    # what a mask is -> where it is true
+_positions: WeakValueDictionary[Node, Node] = WeakValueDictionary()     # a mask -> where it is true
 
 
 def positions(mask, name: str) -> Tensor:
-    """Where a mask of any shape, flattened, is true: a vector of int64, the same one as long as anybody holds it."""
-    device, known = None, []
-    if isinstance(mask, Tensor):
-        device, known = mask.device, [_expression(mask.node, depth) for depth in range(DEEP)]
-    for key in known:
-        found = _positions.get(key)
-        if found is not None:
-            return wrap(found)
-    values = _entry(mask, name)[0].reshape(-1)
-    found = record.from_numpy(np.flatnonzero(values), copy=False, device=device, name=name)
-    _positions.update(dict.fromkeys(known, found.node))
-    return found
+    """Where a mask of any shape, flattened, is true: a vector of int64, the same one as long as anybody holds it.
 
-
-def _expression(node: Node, depth: int):
-    """What stands for the value of a node, without holding it: the operations above some depth and the nodes there.
-    One that is computed loses its sources, so what is written twice is not one node, but on some depth it is."""
-    if node.op is ops.CONST:
-        return node.dtype, node.attrs
-    if not depth or not node.srcs:
-        return ref(node)
-    return (node.op, node.dtype, node.shape, node.attrs, *[_expression(src, depth - 1) for src in node.srcs])
+    That one holds the mask's node too: else a jitted function might write to its memory in place meanwhile.
+    """
+    node = mask.node if isinstance(mask, Tensor) else None
+    found = None if node is None else _positions.get(node)
+    if found is None:
+        values = _entry(mask, name)[0].reshape(-1)
+        found = record.from_numpy(np.flatnonzero(values), copy=False, device=node and node.device, name=name).node
+        if node is not None:
+            _positions[node] = found
+    return wrap(found)
 
 
 class _NewAxis(Struct, frozen=True):
