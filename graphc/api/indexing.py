@@ -6,6 +6,7 @@ arrays are one TAKE over the axes that they select from, flattened.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from math import prod
 
@@ -162,6 +163,14 @@ def _take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
 # ------------------------------------------------------------------------------------------------------------ writing
 
 _rebinding = threading.RLock()     # a signal handler may write as well
+
+
+def _after_fork() -> None:
+    global _rebinding
+    _rebinding = threading.RLock()  # it may be held by a thread that the child does not have
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def setitem(x: Tensor, key, value) -> None:
