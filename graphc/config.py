@@ -7,13 +7,14 @@ for the whole process. One new variable is one row of VARIABLES and one annotati
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphc.errors import ConfigError
+from graphc.errors import ConfigError, warn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,6 +225,7 @@ class Settings:
         variable = VARIABLES.get(name)
         if variable is None:
             raise AttributeError(f"settings has no {name!r}; it has {', '.join(VARIABLES)}")
+        warn_of_unknown()
         text = os.environ.get(variable.env, "").strip()
         value = parse(name, text) if text else variable.default()
         self.__dict__[name] = value
@@ -266,10 +268,19 @@ def parse(name: str, value: Any) -> Any:
         raise ConfigError(f"{text!r} means nothing here", op=variable.env, fix=f"use {variable.works}") from None
 
 
-def unknown_variables() -> list[str]:
-    """GRAPHC_* names in the environment that nothing reads: most often a misspelling."""
-    known = {variable.env for variable in VARIABLES.values()}
-    return sorted(name for name in os.environ if name.startswith("GRAPHC_") and name not in known)
+PREFIX, EXAMPLES_READ = "GRAPHC_", ("GRAPHC_DATA_DIR",)
+
+
+@functools.cache
+def warn_of_unknown() -> None:
+    """Once in a process, a warning for each GRAPHC_* name in the environment that nothing reads: a misspelling?"""
+    known = [env.removeprefix(PREFIX) for env in (*(variable.env for variable in VARIABLES.values()), *EXAMPLES_READ)]
+    for name in sorted(name for name in os.environ if name.startswith(PREFIX)):
+        if name.removeprefix(PREFIX) not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1) or known
+            warn(f"{name} is set, but nothing reads it; {', '.join(PREFIX + word for word in near)} would be read")
 
 
 settings = Settings()

@@ -233,7 +233,8 @@ def test_devices_shows_a_malformed_and_an_unknown_variable(tmp_path, monkeypatch
     monkeypatch.setenv("GRAPHC_NUMTHREADS", "2")
     monkeypatch.setenv("COLUMNS", "200")
     done = graphc("devices", cwd=tmp_path)
-    assert "'loud' means nothing here" in done.stdout and "GRAPHC_NUMTHREADS is set, but" in done.stdout
+    assert "'loud' means nothing here" in done.stdout
+    assert "GRAPHC_NUMTHREADS is set, but nothing reads it; GRAPHC_NUM_THREADS would be read" in done.stderr
 
 
 def count_of_entries(cwd: Path) -> int:

@@ -171,9 +171,15 @@ def test_cgroup_1(tmp_path):
     assert config.cgroup_cpus(str(tmp_path / "member"), str(tmp_path / "fs")) == 2
 
 
-def test_unknown_variables_are_found(monkeypatch):
-    monkeypatch.setenv("GRAPHC_NUMTHREADS", "2")
-    assert "GRAPHC_NUMTHREADS" in config.unknown_variables()
+def test_a_misspelled_variable_is_warned_of_once(settings: Settings, monkeypatch):
+    config.warn_of_unknown.cache_clear()
+    for name in ("GRAPHC_THREADS", "GRAPHC_ZZZ", "GRAPHC_DATA_DIR"):
+        monkeypatch.setenv(name, "2")
+    with pytest.warns(RuntimeWarning) as caught:
+        assert settings.verify in (False, True) and settings.debug in range(5)
+    said = [str(w.message) for w in caught]
+    assert [text.split(" is set")[0] for text in said] == ["GRAPHC_THREADS", "GRAPHC_ZZZ"]
+    assert said[0].endswith("GRAPHC_NUM_THREADS would be read") and "GRAPHC_BACKEND" in said[1]
 
 
 def test_a_setting_is_cheap_to_read(settings: Settings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from graphc.config import VARIABLES, settings, unknown_variables
+from graphc.config import VARIABLES, settings
 from graphc.errors import GraphcError
 from graphc.units import age, amount, count
 
@@ -20,8 +20,6 @@ def devices(_: Namespace) -> int:
     console = Console()
     _backends(console)
     _settings(console)
-    for name in unknown_variables():
-        console.print(f"{name} is set, but nothing reads it: a misspelling?", style="yellow", highlight=False)
     return 0
 
 
