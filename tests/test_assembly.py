@@ -10,6 +10,7 @@ import pytest
 
 import graphc as gc
 from graphc.codegen import ahead_c
+from graphc.runtime import floor
 from graphc.runtime.compiler import find_compiler
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the instructions are those of x86-64")
@@ -304,3 +305,12 @@ def test_functions_of_complex_numbers_are_computed_in_vectors(assembly, dtype):
     text = assembly(gc.exp(z), gc.log(z + 2), gc.sqrt(z), z / (z + 3), gc.where(gc.real(z) > 0, z, -z))
     assert count(text, "v(div|sqrt)p[sd]", WIDE) >= 3
     assert not re.search(r"(call|jmp)\s+\*?(c?exp|c?log|csqrt|sin|cos|hypot)f?\b", text)
+
+
+@needs_avx2
+def test_the_measured_peak_multiplies_and_adds_as_often_as_it_counts():
+    """Ten chains are counted: one that the compiler can work out would make the peak too high."""
+    command = [*find_compiler().command, *(f for f in floor.FLAGS if f != "-shared"), "-S", "-o", "-"]
+    text = subprocess.run([*command, str(floor.SOURCE)], capture_output=True, text=True, check=True).stdout
+    loop = re.search(r"^fma_loop:(.*?)^\s+ret", text, re.M | re.S)[1]
+    assert count(loop, r"vfmadd\d+ps") == 10

@@ -59,10 +59,12 @@ static void triad_loop(void *p) {
     for (int64_t i = 0; i < q->count; i++) a[i] = b[i] + 0.5f * c[i];
 }
 
+static volatile float factor = 0.999f, term = 1e-3f;   /* unknown to the compiler: a chain that stays at 1 would go */
+
 static void fma_loop(void *p) {
     part *q = p;
     vec x0 = {0}, x1 = x0 + 1, x2 = x0 + 2, x3 = x0 + 3, x4 = x0 + 4;      /* equal chains would become one */
-    vec x5 = x0 + 5, x6 = x0 + 6, x7 = x0 + 7, x8 = x0 + 8, x9 = x0 + 9, m = x0 + 0.999f, k = x0 + 1e-3f;
+    vec x5 = x0 + 5, x6 = x0 + 6, x7 = x0 + 7, x8 = x0 + 8, x9 = x0 + 9, m = x0 + factor, k = x0 + term;
     for (int64_t i = 0; i < q->count; i++) {
         x0 = x0 * m + k; x1 = x1 * m + k; x2 = x2 * m + k; x3 = x3 * m + k; x4 = x4 * m + k;
         x5 = x5 * m + k; x6 = x6 * m + k; x7 = x7 * m + k; x8 = x8 * m + k; x9 = x9 * m + k;
