@@ -47,24 +47,33 @@ __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, cons
 enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
 enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
-#define GC_STRIP (GC_ACROSS * GC_LANES)
-#define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
-
+/* Memory gives most processors most where several rows are read side by side, AMD's where addresses rise. */
+#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+enum { GC_IN_ORDER = 1 };
+#else
+enum { GC_IN_ORDER = 0 };
+#endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
-/* asks for a line in each of `rows` rows */
-static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int rows)
+/* asks for so many lines, in order or each in a row of its own */
+static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int lines)
 {
-#pragma GCC unroll 6
-    for (int l = 0; l < rows; l++) __builtin_prefetch(ahead->line + l * ahead->apart, 0, 2);
-    ahead->line += 64;
+    const int rows = GC_IN_ORDER ? 1 : lines;
+    if (GC_IN_ORDER && ahead->left <= 0) return;
+#pragma GCC unroll 16
+    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_IN_ORDER ? 64 : ahead->apart), 0, 2);
+    ahead->line += 64 * (lines / rows);
     if (ahead->line < ahead->end) return;
     ahead->left -= rows;
-    if (ahead->left <= 0) ahead->apart = 0;     /* the same line again */
-    ahead->line += rows * ahead->apart - ahead->run;
+    if (ahead->left <= 0) ahead->apart = 0;     /* the same row again */
     ahead->end += rows * ahead->apart;
+    ahead->line = ahead->end - ahead->run;
 }
+
+#define GC_STRIP (GC_ACROSS * GC_LANES)
+#define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
+#define GC_FEW_LINES (GC_IN_ORDER ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)      /* and where there are one or two rows */
 
 /* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
    out, 2 it was */
@@ -159,8 +168,10 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 {
     float x[2048] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
-    const int64_t most = rows > 2 ? 64 : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
-    const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / 2048, 1) : 1;
+    const int64_t deepest = GC_IN_ORDER ? 32 : 64;
+    const int64_t widest = GC_IN_ORDER ? 8192 : 2048;    /* bytes of a row of b */
+    const int64_t most = rows > 2 ? deepest : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
+    const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     for (int64_t k = 0, deep; k < count; k += deep) {
         deep = MIN(count - k, most);
@@ -178,16 +189,17 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             ahead.run = MIN(wide, columns - next) * sizeof *b;
             ahead.end += ahead.run;
             ahead.left = next ? deep : MIN(most, count - k - deep + rest);
-            if (ahead.left <= 0) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
+            const int far = rows > 2 || (count + rest) * columns * (int64_t)sizeof *b > 1048576;
+            if (ahead.left <= 0 || !far) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
             int64_t n = left;
             if (rows == 1 && deep == 8)
                 for (; n + GC_PAIR <= right; n += GC_PAIR)
-                    gc_strip(1, 2, 0, 0, x, b + k * b_stride + n, b_stride, 8, panel,
+                    gc_strip(1, 2, 0, GC_FEW_LINES, x, b + k * b_stride + n, b_stride, 8, panel,
                              start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 1, last && more,
                              &ahead);
             if (rows == 2 && deep == 8)
                 for (; n + GC_PAIR <= right; n += GC_PAIR)
-                    gc_strip(2, 2, 0, 0, x, b + k * b_stride + n, b_stride, 8, panel,
+                    gc_strip(2, 2, 0, GC_FEW_LINES, x, b + k * b_stride + n, b_stride, 8, panel,
                              start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 2, last && more,
                              &ahead);
             for (int64_t some; n < right; n += some) {
@@ -224,7 +236,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_532b8112(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_ea1fdc77(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
