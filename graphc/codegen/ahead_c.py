@@ -15,7 +15,8 @@ SOON = 8192         # and how many before it is read it is asked for: two pages
 def soon(model, load: Node, axis: Axis, at: str) -> dict | None:
     """What a loop over an axis reads SOON bytes later than at `at`; None where it does not go through a large array."""
     size = model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize
-    return ahead(model, load, axis, at, SOON // load.dtype.itemsize) if size >= LARGE else None
+    place = ahead(model, load, axis, at, SOON // load.dtype.itemsize) if size >= LARGE else None
+    return place and {**place, "rising": True}
 
 
 def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
@@ -24,5 +25,5 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     if load.srcs or index.coefficient(axis) != 1 or data_exprs(index):
         return None
     place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
-    return {"step": LINE // load.dtype.itemsize,
+    return {"step": LINE // load.dtype.itemsize, "rising": False,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}

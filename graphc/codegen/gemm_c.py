@@ -62,6 +62,7 @@ def gemv(model, s: Template) -> dict:
         _need(model, register, "dots", file="rows")
     elif chains is None:
         _need(model, register, "keep")
+        model.spell.helpers["gc_in_order"] = None
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart

@@ -129,19 +129,22 @@ def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
         a["lanes"] = shared.get(x.name, x.name)
         if a["state"]:
             again = tuple(y for y in s.body if type(y) is Let or y is x)
-            a["again"] = {**out, "accumulators": [{**a, "identity": "0"}], "ahead": _ahead(model, s),
-                          **_sweep(model, s, again, {x.name: partial(_deviation_step, model)})}
+            a["again"] = {**out, "accumulators": [{**a, "identity": "0"}],
+                          **_sweep(model, s, again, {x.name: partial(_deviation_step, model)}, _ahead(model, s))}
     own = tuple(x for x in s.body if type(x) is not Accumulate or x.name not in shared)
     out["sweep"] = {**out, "accumulators": [a for a in out["accumulators"] if a["name"] not in shared],
-                    "ahead": asked, "independent": model.independent(own, s.axis),
-                    **_sweep(model, s, own, {x.name: partial(_row_step, model) for x in sums})}
+                    "independent": model.independent(own, s.axis),
+                    **_sweep(model, s, own, {x.name: partial(_row_step, model) for x in sums}, asked)}
     return out
 
 
-def _sweep(model, s: Loop, body: tuple, steps: dict) -> dict:
-    """What is done with each element of a row."""
+def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
+    """What is done with each element of a row, and what is asked for meanwhile. Of a large array, whose addresses just
+    rise, not every processor has to be asked, but where halves are widened it takes longer until the next is read."""
     wide = widened(model, body, s.axis, "base", "l")
-    out = {"body": model.statements(body, steps), "wide": wide}
+    if not wide and any(place["rising"] for place in asked):
+        model.spell.helpers["gc_in_order"] = None
+    out = {"body": model.statements(body, steps), "wide": wide, "ahead": asked}
     model.spell.wide.clear()
     return out
 

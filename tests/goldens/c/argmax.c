@@ -20,7 +20,7 @@ static inline float gc_max_float(float a, float b)
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_min_cast_80007db9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_b6c07bd8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -67,7 +67,8 @@ int64_t row_max_min_cast_80007db9(void *const *buf, const int64_t *arg, int64_t 
             for (int l = 0; l < 64; l++) min1_lane[l] = 2147483647;
             int64_t base = 0;
             for (; base + 64 <= length; base += 64) {
-                for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
+                for (int l = 0; l < 64; l += 16)
+                    __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];

@@ -10,7 +10,7 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_sum_m2_mul_870ed7aa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -66,7 +66,8 @@ int64_t row_sum_m2_mul_870ed7aa(void *const *buf, const int64_t *arg, int64_t be
                     for (int l = 0; l < 64; l++) m21_lane[l] = 0;
                     int64_t base = first;
                     for (; base + 64 <= first + count; base += 64) {
-                        for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a2 + a3]);
+                        for (int l = 0; l < 64; l += 16)
+                            __builtin_prefetch(&x0[base + l + i * a2 + a3]);
                         for (int l = 0; l < 64; l++) {
                             const int64_t j = base + l;
                             const float t0 = x0[i * a4 + j];

@@ -39,6 +39,12 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
+/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others. */
+#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+enum { GC_IN_ORDER = 1 };
+#else
+enum { GC_IN_ORDER = 0 };
+#endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
@@ -47,12 +53,6 @@ __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, cons
 enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
 enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
-/* Memory gives most processors most where several rows are read side by side, AMD's where addresses rise. */
-#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_IN_ORDER = 1 };
-#else
-enum { GC_IN_ORDER = 0 };
-#endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_ea1fdc77(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_48c8d948(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

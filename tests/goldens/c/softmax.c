@@ -52,7 +52,7 @@ static inline float gc_exp_float(float x)
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
 
-int64_t row_max_sum_div_97bb14f4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_654aa41f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -103,7 +103,8 @@ int64_t row_max_sum_div_97bb14f4(void *const *buf, const int64_t *arg, int64_t b
                 for (int l = 0; l < 64; l++) sum1_lane[l] = -0.0f;
                 int64_t base = first;
                 for (; base + 64 <= first + count; base += 64) {
-                    for (int l = 0; l < 64; l += 16) __builtin_prefetch(&x0[base + l + i * a3 + a4]);
+                    for (int l = 0; l < 64; l += 16)
+                        __builtin_prefetch(&x0[base + l + i * a3 + a4]);
                     _Pragma("GCC ivdep") for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         const float t1 = x0[i * a2 + j];
