@@ -55,14 +55,15 @@ def gemv(model, s: Template) -> dict:
     in_place = nests["b"]["turn"] and nests["b"]["direct"] is not None     # columns are read where they lie
     if nests["a"]["turn"] or nests["b"]["turn"]:
         _need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
-    if in_place:
-        _need(model, register, "keep")
-        _need(model, register, "columns", "onerow" if one else "somerows", file="rows")
-    elif nests["b"]["turn"]:
+    if nests["b"]["turn"] and not in_place:
         _need(model, register, "dots", file="rows")
     elif chains is None:
         _need(model, register, "keep")
         model.spell.helpers["gc_in_order"] = None
+        _need(model, register, "ask", file="rows")
+    if in_place:
+        _need(model, register, "columns", "onerow" if one else "somerows", file="rows")
+    elif chains is None and not nests["b"]["turn"]:
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
