@@ -177,6 +177,15 @@ def test_what_one_stream_brings_from_memory_is_asked_for_early(assembly):
     assert count(assembly(array(1 << 23) * 2), "prefetcht0") > 0
 
 
+@needs_avx2
+def test_columns_behind_a_panel_are_asked_for(assembly):
+    """By more rows than four, while they multiply; by fewer, where the processor likes to be asked in order."""
+    columns = array(1024, 1024)
+    assert count(assembly(array(8, 1024) @ columns.mT), "prefetcht1") > 0
+    for rows in (1, 4):
+        assert (count(assembly(array(rows, 1024) @ columns.mT), "prefetcht1") > 0) == is_amd()
+
+
 def test_rows_at_places_that_a_kernel_computes_are_not_asked_for(monkeypatch):
     monkeypatch.setattr(ahead_c, "LARGE", 0)
     scores = gc.topk(gc.asarray(np.arange(8, dtype=np.float16).reshape(1, 8)), 1, axis=0).values

@@ -55,21 +55,22 @@ def gemv(model, s: Template) -> dict:
     in_place = nests["b"]["turn"] and nests["b"]["direct"] is not None     # columns are read where they lie
     if nests["a"]["turn"] or nests["b"]["turn"]:
         _need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
-    if nests["b"]["turn"] and not in_place:
-        _need(model, register, "dots", file="rows")
-    elif chains is None:
+    swept = chains is None and not nests["b"]["turn"]
+    if in_place or swept:
         _need(model, register, "keep")
         model.spell.helpers["gc_in_order"] = None
         _need(model, register, "ask", file="rows")
     if in_place:
         _need(model, register, "columns", "onerow" if one else "somerows", file="rows")
-    elif chains is None and not nests["b"]["turn"]:
+    elif nests["b"]["turn"]:
+        _need(model, register, "dots", file="rows")
+    elif swept:
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = nests["a"]["turn"] or not in_place and chains is None
     rows = 0        # of b that are computed at a time, if they are
-    if chains is None and not nests["b"]["turn"] and not nests["b"]["direct"]:
+    if swept and not nests["b"]["direct"]:
         rows = min(max(COMPUTED // (width * size) // DEPTH * DEPTH, DEPTH), DEEPEST)
 
     def scratch(elements: int) -> str:

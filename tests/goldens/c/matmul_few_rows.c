@@ -45,14 +45,6 @@ enum { GC_IN_ORDER = 1 };
 #else
 enum { GC_IN_ORDER = 0 };
 #endif
-#ifdef GC_APART
-__attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
-    float *sums, int64_t stride, int start, int done, int more);
-#else
-enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
-enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
-enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -70,6 +62,14 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
     ahead->end += rows * ahead->apart;
     ahead->line = ahead->end - ahead->run;
 }
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
+    float *sums, int64_t stride, int start, int done, int more);
+#else
+enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
+enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
+enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_48c8d948(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_382b7adc(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
