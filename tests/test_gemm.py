@@ -201,6 +201,18 @@ def test_up_to_32_rows_read_a_large_factor_where_it_lies():
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
+@pytest.mark.parametrize("n, k, dtype", [(1100, 1003, "float32"), (600, 1030, "float64")])
+def test_up_to_64_rows_turn_a_large_factor_where_it_lies(n: int, k: int, dtype: str):
+    """Columns that are contiguous, and more than a cache holds: in panels of two vectors, for groups of 6 and 4 rows."""
+    a, b = array(67, k, dtype=dtype), array(n, k + 3, dtype=dtype)[:, 2:-1].mT
+    names = {m: templates(a[:m] @ b)[0].name for m in (64, 65, 67)}
+    assert names == {64: "gemv", 65: "gemm", 67: "gemm"}
+    assert templates(a[:17] @ b[:, :100])[0].name == "gemm"
+    whole = (a @ b).numpy()
+    for m in (1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 33, 64):
+        assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
 def test_threads_sweep_stripes_of_one_width():
     with settings.override(num_threads=2):
         for n, stripes in ((4096, 2), (6144, 4), (4100, 4)):

@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
+from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, TURNED_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import windows, windows_of
 from graphc.passes import track
@@ -35,6 +35,7 @@ ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at m
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
 LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
+LEAST_TURNED = 1 << 22      # and bytes, if it is turned
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
@@ -231,7 +232,7 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif m <= (SWEPT_ROWS if streams and self._is_swept(k, n) else FEW_ROWS) and not self._shares(m, b):
+        elif m <= self._few_rows(k, n, streams) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
@@ -248,10 +249,16 @@ class Contraction:
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber))
 
-    def _is_swept(self, k: int, n: int) -> bool:
-        """Whether the second factor is read once where it lies, and large enough, for more rows than few."""
-        value = self.values["b"]
-        return value.op is LOAD and _contiguous(value, self.spaces["bn"][-1]) == 1 and min(k, n) >= LEAST_SWEPT
+    def _few_rows(self, k: int, n: int, streams: bool) -> int:
+        """Up to how many rows of the first factor it is not worth packing the second: more than few where that is read
+        once, where it lies, and large enough."""
+        value, axes = self.values["b"], self.spaces["bn" if streams else "bk"]
+        if value.op is not LOAD or _contiguous(value, axes[-1]) != 1 or min(k, n) < LEAST_SWEPT:
+            return FEW_ROWS
+        if streams:
+            return SWEPT_ROWS
+        is_far = k * n * value.dtype.itemsize > LEAST_TURNED and len(self.spaces["bn"]) == len(axes) == 1
+        return TURNED_ROWS if is_far else FEW_ROWS
 
     def _shares(self, m: int, b: Operand) -> bool:
         """Whether a factor is windows that few rows too had better evaluate once (codegen/windows_c.py). One row alone
@@ -349,11 +356,11 @@ def _power(n: int) -> int:
 
 def _columns(n: int, stacks: int, work: int, streams: bool, panel: int) -> int:
     """How many columns an iteration takes of a product with few rows: so many that all threads have as much to do, in
-    several pieces, or in one with rows of b as long as can be if these are contiguous (`streams`). Where columns lie in
+    two pieces, or in one with rows of b as long as can be if these are contiguous (`streams`). Where columns lie in
     panels, those of a part of one take half as long again: they are few sums, which wait for one another."""
     threads = settings.num_threads
     least = max(64, rounded_up(min(SMALL_STRIPE // max(work, 1), n), 32))
-    pieces = -(-max((1 if streams else 8) * threads, rounded_up(-(-n // STRIPE), threads)) // max(stacks, 1))
+    pieces = -(-max((1 if streams else 2) * threads, rounded_up(-(-n // STRIPE), threads)) // max(stacks, 1))
     sizes = {min(max(rounded_up(-(-n // k), 32), least), STRIPE) for k in range(1, pieces + 1)}
 
     def longest(columns: int) -> int:

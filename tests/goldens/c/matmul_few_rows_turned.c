@@ -1,0 +1,421 @@
+typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t;
+typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+typedef _Complex float cfloat; typedef _Complex double cdouble;
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#if defined(__AVX512F__)
+#define GC_VECTOR 64
+#elif defined(__AVX__)
+#define GC_VECTOR 32
+#else
+#define GC_VECTOR 16
+#endif
+#define GC_LANES (int64_t)(GC_VECTOR / sizeof(float))
+#define GC_PAIR (2 * GC_LANES)
+#define GC_ABREAST (GC_VECTOR == 64 ? 4 : 2)       /* vectors of a panel of b */
+#define GC_PANEL (GC_ABREAST * GC_LANES)
+#define GC_ROWS 6
+enum { GC_TURNS = GC_VECTOR == 64 ? 3 : 8 };    /* k in each turn of a loop */
+typedef float gc_vector __attribute__((vector_size(GC_VECTOR)));
+typedef float gc_loose __attribute__((vector_size(GC_VECTOR), aligned(sizeof(float))));
+#define GC_PART MIN(GC_LANES, 8)        /* what is copied into panels of a, as it may overlap the next k alone */
+typedef float gc_part __attribute__((vector_size(MIN(GC_VECTOR, 8 * sizeof(float))), aligned(sizeof(float))));
+static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
+{
+#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_LANES; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
+#define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
+#define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_LOWER(p) __builtin_shufflevector(p, p, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GC_UPPER(p) __builtin_shufflevector(p, p, 8, 9, 10, 11, 12, 13, 14, 15)
+#else
+typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
+#define GC_JOINED(p, q) (gc_vector){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]}
+#define GC_LOWER(p) (gc_part){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}
+#define GC_UPPER(p) (gc_part){p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]}
+#define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
+#endif
+/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
+static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
+{
+#if GC_VECTOR == 64
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (8 < rows && !(r & 8)) {
+            const gc_vector p = x[r], q = x[r + 8];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 32
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 8, 1, 9, 4, 12, 5, 13);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (4 < rows && !(r & 4)) {
+            const gc_vector p = x[r], q = x[r + 4];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
+            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#elif GC_VECTOR == 16
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (1 < rows && !(r & 1)) {
+            const gc_vector p = x[r], q = x[r + 1];
+            x[r] = GC_SHUFFLE(p, q, 0, 4, 1, 5);
+            x[r + 1] = GC_SHUFFLE(p, q, 2, 6, 3, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+        if (2 < rows && !(r & 2)) {
+            const gc_vector p = x[r], q = x[r + 2];
+            x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
+            x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
+        }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r += 4) {
+        const gc_vector second = x[r + 2];
+        x[r + 2] = x[r + 1];
+        x[r + 1] = second;
+    }
+#endif
+}
+#if defined(__x86_64__)
+#define GC_KEEP(x) __asm__("" : "+v"(x))
+#else
+#define GC_KEEP(x)
+#endif
+/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others. */
+#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+enum { GC_IN_ORDER = 1 };
+#else
+enum { GC_IN_ORDER = 0 };
+#endif
+/* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
+typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
+
+/* asks for so many lines, in order or each in a row of its own */
+static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int lines)
+{
+    const int rows = GC_IN_ORDER ? 1 : lines;
+    if (GC_IN_ORDER && ahead->left <= 0) return;
+#pragma GCC unroll 16
+    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_IN_ORDER ? 64 : ahead->apart), 0, 2);
+    ahead->line += 64 * (lines / rows);
+    if (ahead->line < ahead->end) return;
+    ahead->left -= rows;
+    if (ahead->left <= 0) ahead->apart = 0;     /* the same row again */
+    ahead->end += rows * ahead->apart;
+    ahead->line = ahead->end - ahead->run;
+}
+#define GC_DEEP (GC_VECTOR == 32 ? 4 : GC_LANES)
+/* `deep` elements of each of GC_LANES columns, turned: a vector for each k */
+static inline __attribute__((always_inline)) void gc_some_columns(gc_vector *x, const int deep,
+    const float *const *column, int64_t k)
+{
+#if GC_VECTOR == 32
+    typedef float half __attribute__((vector_size(16), aligned(4)));
+#pragma GCC unroll 2
+    for (int l = 0; l < deep; l += 4) {         /* halves of columns joined: fewer shuffles than of whole ones */
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++) {
+            const half low = *(const half *)(column[r] + k + l), high = *(const half *)(column[r + 4] + k + l);
+            gc_vector both = GC_JOINED(low, high);
+            GC_KEEP(both);      /* of an element of x, GCC would keep a copy in memory */
+            x[l + r] = both;
+        }
+        gc_square(x + l, 4);
+    }
+    return;
+#endif
+#pragma GCC unroll 16
+    for (int r = 0; r < GC_LANES; r++) x[r] = *(const gc_loose *)(column[r] + k);
+    gc_square(x, deep);
+}
+
+static inline __attribute__((always_inline)) gc_vector gc_each_column(const float *const *column, int64_t k)
+{
+    gc_vector x;
+    for (int r = 0; r < GC_LANES; r++) x[r] = column[r][k];
+    return x;
+}
+
+#define GC_SQUARE_LINES (GC_LANES * GC_VECTOR / 64)
+/* at most so many columns behind the first n; behind the last one, the first ones where `rest` of k follow */
+static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
+    int64_t rest, int64_t n, int64_t most)
+{
+    const int64_t next = n < columns ? n : 0, run = (next ? count : MIN(rest, count)) * sizeof *b;
+    const char *line = (const char *)(next ? b + next * b_stride : b + count);
+    return (gc_ahead){line, line + run, run, b_stride * sizeof *b, run ? MIN(columns - next, most) : 0};
+}
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
+    int more);
+#else
+/* up to four rows of a, whose chains take turns */
+static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, const float *restrict a,
+    int64_t a_stride, const float *const *column, int64_t count, float *restrict sums, int64_t stride, int more,
+    gc_ahead *next)
+{
+    for (int64_t k = 0; k < count; more = 1) {
+        const int64_t k_to = MIN(k + 512, count);
+        gc_vector c[4];
+        for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
+        for (; k + GC_LANES <= k_to; k += GC_LANES) {
+            gc_vector x[GC_LANES];
+            if (GC_IN_ORDER) gc_ask(next, GC_SQUARE_LINES);
+            gc_some_columns(x, GC_LANES, column, k);
+            for (int64_t r = 0; r < rows; r++) {
+                gc_vector sum = c[r];
+#pragma GCC unroll 16
+                for (int l = 0; l < GC_LANES; l++)
+                    sum = gc_fma_vector(a[r * a_stride + k + l] - (gc_vector){0}, x[l], sum);
+                c[r] = sum;
+            }
+        }
+        for (; k < k_to; k++) {
+            const gc_vector x = gc_each_column(column, k);
+            for (int64_t r = 0; r < rows; r++) c[r] = gc_fma_vector(a[r * a_stride + k] - (gc_vector){0}, x, c[r]);
+        }
+        for (int64_t r = 0; r < rows; r++) {
+            gc_vector *to = (gc_vector *)(sums + r * stride);
+            *to = more ? *to + c[r] : c[r];
+        }
+    }
+}
+
+#define GC_PANEL_LINES MAX(2 * GC_PAIR * (int)sizeof(float) / 64, 2)  /* of two of k */
+
+/* `rows` rows of a, side by side, times a panel of two vectors of columns, `count` of k deep: the chains of a chunk
+   grow in `parts`. For each two of k, so many lines are asked for. */
+static inline __attribute__((always_inline)) void gc_row_tile(const int rows, const int lines,
+    const float *restrict a, const float *restrict panel, int64_t count, float *restrict parts, int start,
+    gc_ahead *ahead)
+{
+    gc_vector c[6][2];
+    gc_ahead next = *ahead;
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; v++) c[r][v] = start ? (gc_vector){0} : ((const gc_vector *)(parts + r * GC_PAIR))[v];
+#pragma GCC unroll 2
+    for (int64_t k = 0; k < count; k++) {
+        if (k & 1) gc_ask(&next, lines);
+        gc_vector y[2] = {((const gc_vector *)panel)[2 * k], ((const gc_vector *)panel)[2 * k + 1]};
+        GC_KEEP(y[0]);
+        GC_KEEP(y[1]);
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
+            const gc_vector factor = a[rows * k + r] - (gc_vector){0};
+            c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
+            c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
+        }
+    }
+    *ahead = next;
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < 2; v++) ((gc_vector *)(parts + r * GC_PAIR))[v] = c[r][v];
+}
+
+/* how many of `left` rows of a meet a panel together; the last one again where there are fewer */
+static inline int64_t gc_row_step(int64_t left)
+{
+    return left > 8 || left == 5 || left == 6 ? 6 : 4;
+}
+
+/* more rows of a, for a chunk of k: what is turned of two vectors of columns lies in the L1 cache while all rows of a
+   meet it */
+static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict sums, int64_t stride, int more)
+{
+    float panel[64 * GC_PAIR] __attribute__((aligned(64)));
+    float parts[64 * GC_PAIR] __attribute__((aligned(64)));
+    float factors[32768];
+    for (int64_t r = 0, step; r < rows; r += step) {
+        step = gc_row_step(rows - r);
+        for (int64_t i = 0; i < step; i++)
+            for (int64_t k = 0; k < count; k++)
+                factors[r * 512 + k * step + i] = a[MIN(r + i, rows - 1) * a_stride + k];
+    }
+    for (int64_t n = 0; n < columns; n += GC_PAIR) {
+        const float *column[2 * GC_LANES];
+        for (int64_t r = 0; r < 2 * GC_LANES; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
+        gc_ahead ahead = gc_columns_ahead(b, b_stride, columns, count, rest, n + GC_PAIR, GC_PAIR);
+        for (int64_t k = 0; k < count; k += 64) {
+            const int64_t some = MIN(count - k, 64), whole = some / GC_LANES * GC_LANES;
+            for (int64_t v = 0; v < 2; v++) {
+                gc_vector *to = (gc_vector *)panel + v;
+                for (int64_t l = 0; l < whole; l += GC_LANES) {
+                    gc_vector x[GC_LANES];
+                    gc_some_columns(x, GC_LANES, column + v * GC_LANES, k + l);
+#pragma GCC unroll 16
+                    for (int i = 0; i < GC_LANES; i++) to[2 * (l + i)] = x[i];
+                }
+                for (int64_t l = whole; l < some; l++) to[2 * l] = gc_each_column(column + v * GC_LANES, k + l);
+            }
+            for (int64_t r = 0, step; r < rows; r += step) {
+                step = gc_row_step(rows - r);
+                const float *from = factors + r * 512 + k * step;
+                float *to = parts + r * GC_PAIR;
+                if (step < 6) gc_row_tile(4, GC_PANEL_LINES / 2, from, panel, some, to, !k, &ahead);
+                else if (rows > 6) gc_row_tile(6, GC_PANEL_LINES / 2, from, panel, some, to, !k, &ahead);
+                else gc_row_tile(6, GC_PANEL_LINES, from, panel, some, to, !k, &ahead);
+            }
+        }
+        for (int64_t r = 0; r < rows; r++)
+            for (int v = 0; v < 2; v++) {
+                gc_vector *to = (gc_vector *)(sums + r * stride + n) + v;
+                const gc_vector part = ((const gc_vector *)(parts + r * GC_PAIR))[v];
+                *to = more ? *to + part : part;
+            }
+    }
+}
+
+static __attribute__((noinline)) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
+    int more)
+{
+    if (rows > 4) {
+        for (int64_t k = 0; k < count; k += 512, more = 1)
+            gc_more_rows(rows, a + k, a_stride, b + k, b_stride, columns, MIN(count - k, 512),
+                         MAX(count - k - 512, 0), sums, stride, more);
+        return;
+    }
+    const int far = columns * count * (int64_t)sizeof *b > 1048576;
+    for (int64_t n = 0; n < columns; n += GC_LANES) {
+        const float *column[GC_LANES];      /* where they begin; the last one again where there are fewer */
+        for (int64_t r = 0; r < GC_LANES; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
+        gc_ahead next = gc_columns_ahead(b, b_stride, columns, count, 0, n + GC_LANES, far ? GC_LANES : 0);
+        gc_some_rows(rows, a, a_stride, column, count, sums + n, stride, more, &next);
+    }
+}
+#endif
+
+int64_t contract_dot_32b917b7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+{
+    const float *restrict x0 = buf[0];
+    const float *restrict x1 = buf[1];
+    float *restrict y0 = buf[2];
+    const int64_t a0 = arg[0];
+    const int64_t a1 = arg[1];
+    const int64_t a2 = arg[2];
+    const int64_t a3 = arg[3];
+    const int64_t a4 = arg[4];
+    const int64_t a5 = arg[5];
+    const int64_t a6 = arg[6];
+    const int64_t a7 = arg[7];
+    const int64_t a8 = arg[8];
+    const int64_t a9 = arg[9];
+    const int64_t a10 = arg[10];
+    const int64_t a11 = arg[11];
+    const int64_t a12 = arg[12];
+    const int64_t stop = MIN(end * 1, a1 * a0);
+    int64_t at = begin * 1;
+    int64_t mb = at % a0;
+    int64_t nb = at / a0;
+    for (; at < stop; at++) {
+        /* dot0[m, n] = sum over k of a * b, for few m */
+        {
+            const int64_t m_first = mb * a8, m_last = MIN(mb * a8 + a8, a7);
+            const int64_t n_first = nb * a10, n_last = MIN(nb * a10 + a10, a9);
+            float *restrict a_rows = (float *)((char *)scratch + 0);
+            float *restrict dot0 = (float *)((char *)scratch + a11);
+            const int64_t m_from = m_first, m_to = m_last;
+            const int64_t stride = (n_last - n_first + GC_PAIR - 1) / GC_PAIR * GC_PAIR + 80;
+            for (int64_t k_first = 0; k_first < a6; k_first += 4096) {
+                const int64_t k_last = MIN(k_first + 4096, a6);
+                {
+                    const int64_t k_from = k_first, k_to = k_last;
+                    {
+                        for (int64_t m = m_from; m < m_to; m++) {
+                            for (int64_t k = k_from; k < k_to; k++) {
+                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
+
+                            }
+
+                        }
+
+                    }
+                }
+                {
+                    const int64_t n_part = n_first, k_part = k_first;
+                    gc_columns(m_last - m_first, a_rows, a2, &x1[k_part + n_part * a4], a5,
+                               n_last - n_first, k_last - k_first, dot0, stride, k_first > 0);
+                }
+            }
+            const int64_t n_from = n_first, n_to = n_last;
+            for (int64_t m = m_from; m < m_to; m++) {
+                #pragma GCC ivdep
+                for (int64_t n = n_from; n < n_to; n++) {
+                    y0[m * a12 + n] = dot0[(m - m_from) * stride + n - n_from];
+
+                }
+
+            }
+
+        }
+
+        mb += 1;
+        if (mb == a0)
+            mb = 0, nb++;
+    }
+    return 0;
+}
