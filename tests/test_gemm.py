@@ -201,13 +201,14 @@ def test_up_to_32_rows_read_a_large_factor_where_it_lies():
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
-@pytest.mark.parametrize("n, k, dtype", [(1100, 1003, "float32"), (600, 1030, "float64")])
-def test_up_to_64_rows_turn_a_large_factor_where_it_lies(n: int, k: int, dtype: str):
-    """Columns that are contiguous, and more than a cache holds: in panels of two vectors, for groups of 6 and 4 rows."""
-    a, b = array(67, k, dtype=dtype), array(n, k + 3, dtype=dtype)[:, 2:-1].mT
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("k, n, dtype", [(1303, 1300, "float32"), (1030, 900, "float64")])
+def test_up_to_64_rows_read_a_factor_that_no_cache_holds_where_it_lies(k: int, n: int, dtype: str, turned: bool):
+    a = array(67, k, dtype=dtype)
+    b = array(n, k + 3, dtype=dtype)[:, 2:-1].mT if turned else array(k, n + 3, dtype=dtype)[:, 2:-1]
     names = {m: templates(a[:m] @ b)[0].name for m in (64, 65, 67)}
     assert names == {64: "gemv", 65: "gemm", 67: "gemm"}
-    assert templates(a[:17] @ b[:, :100])[0].name == "gemm"
+    assert templates(a[:33] @ b[:, :100])[0].name == "gemm"
     whole = (a @ b).numpy()
     for m in (1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 33, 64):
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from graphc.ir.kernel import Kernel
 from graphc.ir.program import KernelSource
-from graphc.ir.target import SWEPT_ROWS, TURNED_ROWS, Target
+from graphc.ir.target import FAR_ROWS, Target
 from graphc.ir.trees import CHUNKS
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def environment():
     found = jinja2.Environment(loader=Loader(), bytecode_cache=bytecode_cache(), trim_blocks=True, lstrip_blocks=True,
                                undefined=jinja2.StrictUndefined, keep_trailing_newline=True, auto_reload=False,
                                optimized=False)
-    found.globals |= {"CHUNKS": CHUNKS, "SWEPT_ROWS": SWEPT_ROWS, "TURNED_ROWS": TURNED_ROWS}
+    found.globals |= {"CHUNKS": CHUNKS, "FAR_ROWS": FAR_ROWS}
     return found
 
 

@@ -17,7 +17,7 @@ L2 = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 LINE = 64                   # bytes of a cache line
 FEW_ROWS = 16               # of the first factor of a product: up to so many it is not worth packing the second,
 SWEPT_ROWS = 32             # nor on a CPU up to so many where the second is large and read as it lies,
-TURNED_ROWS = 64            # or up to so many where it is also turned, and no cache holds it
+FAR_ROWS = 64               # or up to so many where no cache holds it
 WHOLE_GROUP = 256           # work items of a group, but on devices whose groups are smaller: 128 or 64
 SMALL_L2, LARGE_L2 = 1 << 18, 1 << 21       # more is shared with other cores, as a rule
 

@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FEW_ROWS, SWEPT_ROWS, TURNED_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
+from graphc.ir.target import FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
 from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import windows, windows_of
 from graphc.passes import track
@@ -35,7 +35,7 @@ ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at m
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
 LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
-LEAST_TURNED = 1 << 22      # and bytes, if it is turned
+LEAST_FAR = 6 << 20         # and bytes that no cache holds
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
@@ -255,10 +255,9 @@ class Contraction:
         value, axes = self.values["b"], self.spaces["bn" if streams else "bk"]
         if value.op is not LOAD or _contiguous(value, axes[-1]) != 1 or min(k, n) < LEAST_SWEPT:
             return FEW_ROWS
-        if streams:
-            return SWEPT_ROWS
-        is_far = k * n * value.dtype.itemsize > LEAST_TURNED and len(self.spaces["bn"]) == len(axes) == 1
-        return TURNED_ROWS if is_far else FEW_ROWS
+        if k * n * value.dtype.itemsize > LEAST_FAR and len(self.spaces["bn"]) == len(self.spaces["bk"]) == 1:
+            return FAR_ROWS
+        return SWEPT_ROWS if streams else FEW_ROWS
 
     def _shares(self, m: int, b: Operand) -> bool:
         """Whether a factor is windows that few rows too had better evaluate once (codegen/windows_c.py). One row alone

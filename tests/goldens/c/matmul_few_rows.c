@@ -166,7 +166,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
     float *sums, int64_t stride, int start, int done, int more)
 {
-    float x[2048] __attribute__((aligned(64)));
+    float x[4096] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
     const int64_t deepest = GC_IN_ORDER ? 32 : 64;
     const int64_t widest = GC_IN_ORDER ? 8192 : 2048;    /* bytes of a row of b */
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_382b7adc(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_a38400e1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
