@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc.codegen import ahead_c
 
 lower = importlib.import_module("graphc.passes.lower")      # the package has a function of that name
 
@@ -54,6 +55,23 @@ def test_several_results_strips_and_places(streams):
     np.testing.assert_allclose(total.numpy(), np.exp(-erf(np.log(x / y))) * np.log(x * x + 1) + 1, rtol=1e-13)
     np.testing.assert_array_equal(joined.numpy(), np.concatenate([x * 2, y + 1]))
     np.testing.assert_array_equal(turned.numpy(), x[::-1] * y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_squares_are_streamed_where_rows_are_whole_lines(streams, monkeypatch, dtype):
+    """And the next square is asked for, of what is turned and of what lies as the result does."""
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    random = np.random.default_rng(9)
+    for rows, columns in ((70, 96), (64, 320), (211, 160), (300, 99), (65, 257), (66, 2048)):
+        x, y = ((random.random(shape) * 100).astype(dtype) for shape in ((columns, rows), (rows, columns)))
+        for turned in (gc.asarray(x).mT * 2, gc.asarray(x).mT + gc.asarray(y)):
+            (kernel,) = gc.plan(turned).kernels
+            assert "gc_turn" in kernel.source and ", 0, 2)" in kernel.source
+            assert ("gc_stream(" in kernel.source) == (columns % 32 == 0)
+        np.testing.assert_array_equal((gc.asarray(x).mT + gc.asarray(y)).numpy(), x.T + y)
+    z = (random.random((3, 130, 64)) * 100).astype(dtype)
+    np.testing.assert_array_equal((gc.permute_dims(gc.asarray(z), (0, 2, 1)) * 2).numpy(), z.transpose(0, 2, 1) * 2)
+    np.testing.assert_array_equal((gc.permute_dims(gc.asarray(z), (2, 0, 1)) - 1).numpy(), z.transpose(2, 0, 1) - 1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

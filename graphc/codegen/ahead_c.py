@@ -12,11 +12,15 @@ LARGE = 1 << 22     # bytes of an array that is not expected in a cache,
 SOON = 8192         # and how many before it is read it is asked for: two pages
 
 
-def soon(model, load: Node, axis: Axis, at: str) -> dict | None:
-    """What a loop over an axis reads SOON bytes later than at `at`; None where it does not go through a large array."""
-    size = model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize
-    place = ahead(model, load, axis, at, SOON // load.dtype.itemsize) if size >= LARGE else None
+def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
+    """What a loop over an axis reads SOON bytes or `far` elements later than at `at`; None where it does not go through
+    a large array."""
+    place = ahead(model, load, axis, at, far or SOON // load.dtype.itemsize) if is_large(model, load) else None
     return place and {**place, "rising": True}
+
+
+def is_large(model, load: Node) -> bool:
+    return model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize >= LARGE
 
 
 def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:

@@ -12,7 +12,7 @@ import json
 from msgspec.structs import replace
 
 from graphc.codegen import Rendered
-from graphc.codegen.ahead_c import soon
+from graphc.codegen.ahead_c import is_large, soon
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
@@ -35,7 +35,7 @@ from graphc.ir.kernel import (
 )
 from graphc.ir.node import Node
 from graphc.ir.program import KernelSource
-from graphc.ir.target import rounded_up
+from graphc.ir.target import LINE, rounded_up
 
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
@@ -206,6 +206,7 @@ class _Model:
         first = ix.add(ix.add(first, ix.mul(ix.of(columns.axis), -stride)), ix.mul(ix.of(Axis(start, stride)), stride))
         place = f"{self.kernel.buffers[number].name}[{self.spell.index(first, number)}]"
         return {"kind": "turned", "type": t, "place": place, "stride": self.spell.arg(stride),
+                "next": self.kernel.width if is_large(self, s.value) else 0, "step": LINE // s.value.dtype.itemsize,
                 "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "name": s.local,
                 "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
@@ -265,8 +266,10 @@ class _Model:
         return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def streamed(self, s: Loop, start: str, stop: str) -> dict:
-        """Runs of elements that are first kept in the nearest cache and then stored past all of them."""
+        """Runs of elements that are first kept in the nearest cache and then stored past all of them. Those of a square
+        ask for the next square, a line of a page each."""
         axis, kept = s.axis, []
+        square = self.kernel.width if len(self.kernel.parallel) > 1 else 0
         first, last = f"{axis.name}_from", f"{axis.name}_to"
         for k, x in enumerate(x for x in s.body if type(x) is Store):
             buffer = self.kernel.buffers[x.buffer]
@@ -274,13 +277,13 @@ class _Model:
             kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
                          "place": f"{buffer.name}[{self.spell.index(place)}]"})
             self.kept[x.buffer, x.index] = f"kept{k}", first, axis.name
-        asked = [place for x in loads(s.body) if (place := soon(self, x, axis, "l")) is not None]
+        asked = [place for x in loads(s.body) if (place := soon(self, x, axis, "l", square)) is not None]
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.streams = True
         self.spell.helpers["gc_stream"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
-                "kept": kept, "ahead": asked, "body": [body]}
+                "kept": kept, "ahead": asked, "square": square, "body": [body]}
 
 
 def _is_move(s: Loop) -> bool:

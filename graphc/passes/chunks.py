@@ -19,6 +19,7 @@ MAP_CHUNK = 1 << 14         # elements of a map kernel that one thread takes at 
 CHEAP = 24                  # than so many additions
 LONG_CHUNK = 1 << 18        # of large arrays: long runs suit the memory
 ROW_CHUNK = 1 << 15         # elements of a row kernel that one thread takes at a time
+MANY_SQUARES = 16           # chunks for each thread, of large arrays: the next square is the same thread's
 GATHERED = 256              # columns of a blocked map kernel: what it gathered should stay in the L1 cache
 # Of a group of work items:
 ITEMS = 8                   # elements that each takes of a large map: several loads are on their way at a time
@@ -47,8 +48,10 @@ def _of_thread(lowering: Lowering, total: int) -> int:
         return chunk // row * row if row <= chunk else chunk    # whole rows
     if width == chosen(lowering.choices, "columns"):      # no result depends on the tile: one for each thread
         return max(64, min(width, -(-total // settings.num_threads)))
+    if lowering.tiled and lowering.block is not None:
+        return max(GATHERED, total // (MANY_SQUARES * settings.num_threads) // GATHERED * GATHERED)
     if lowering.tiled:
-        return width if lowering.block is None else GATHERED
+        return width
     work = sum(prod(a.extent for a in stage.axes) for stage in lowering.stages)
     return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
 

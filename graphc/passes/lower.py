@@ -20,6 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
+from graphc.ir.target import LINE
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
 from graphc.passes.chunks import GATHERED, chunk_of, rows_side_by_side
@@ -451,9 +452,13 @@ class Lowering:
         return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
-        """Whether a map over one axis moves so much that no part of its results will stay in a cache."""
-        return self.kind == "map" and len(self.axes) == 1 and not self.schedule.target.group and \
-            sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
+        """Whether a map over one axis, or over squares whose rows are whole lines of a cache, moves so much that no
+        part of its results will stay in one."""
+        if self.kind != "map" or self.schedule.target.group:
+            return False
+        squares = self.block is not None and self.width == TURNED
+        lines = all(self.axes[-1].extent * n.dtype.itemsize % LINE == 0 for n in self.written)
+        return (len(self.axes) == 1 or squares and lines) and sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
 
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
