@@ -57,6 +57,20 @@ def test_several_results_strips_and_places(streams):
     np.testing.assert_array_equal(turned.numpy(), x[::-1] * y)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int16", "bool"])
+def test_parts_that_are_only_moved(streams, dtype):
+    """They were moved to their places, and then written over by what had never been kept."""
+    random = np.random.default_rng(10)
+    for lengths in ((3,), (700, 1, 513), (64, 2048, 33, 5)):
+        parts = [(random.random(n) * 100).astype(dtype) for n in lengths]
+        tensors = [gc.asarray(x) for x in parts]
+        np.testing.assert_array_equal(gc.concat(tensors + tensors).numpy(), np.concatenate(parts + parts))
+        for axis in (0, 1):
+            stack = gc.stack([tensors[-1]] * 3, axis=axis)
+            np.testing.assert_array_equal(stack.numpy(), np.stack([parts[-1]] * 3, axis=axis))
+    assert "gc_stream(" in gc.plan(gc.stack([tensors[0], tensors[0]])).kernels[0].source
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_squares_are_streamed_where_rows_are_whole_lines(streams, monkeypatch, dtype):
     """And the next square is asked for, of what is turned and of what lies as the result does."""

@@ -181,7 +181,7 @@ class _Model:
                 return self.turned(s, *turned)
             streams = self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body)
             if streams and self.by_few(s.body, s.axis) is None:
-                return self.streamed(s, start, stop)
+                return self.moved(s, start, stop, "gc_stream") if _is_move(s) else self.streamed(s, start, stop)
             return self.along_tile(s, start, stop, enclosing)
         start, stop = "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s)
         if all(type(x) in (Let, Store) for x in s.body) and (rows := stretches(s.body, s.axis)):
@@ -210,11 +210,13 @@ class _Model:
                 "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "name": s.local,
                 "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
-    def moved(self, s: Loop, start: str, stop: str) -> dict:
+    def moved(self, s: Loop, start: str, stop: str, mover: str = "__builtin_memcpy") -> dict:
+        if mover == "gc_stream":
+            self.past_caches()
         (store,) = s.body
         number, index = store.value.attrs
         to, source = self.kernel.buffers[store.buffer].name, self.kernel.buffers[number].name
-        return {"kind": "moved", "axis": s.axis.name, "start": start, "stop": stop,
+        return {"kind": "moved", "axis": s.axis.name, "start": start, "stop": stop, "mover": mover,
                 "to": f"{to}[{self.spell.index(store.index, store.buffer)}]",
                 "from": f"{source}[{self.spell.index(index, number)}]"}
 
@@ -265,6 +267,10 @@ class _Model:
             return False
         return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
+    def past_caches(self) -> None:
+        self.streams = True
+        self.spell.helpers["gc_stream"] = None
+
     def streamed(self, s: Loop, start: str, stop: str) -> dict:
         """Runs of elements that are first kept in the nearest cache and then stored past all of them. Those of a square
         ask for the next square, a line of a page each."""
@@ -280,8 +286,7 @@ class _Model:
         asked = [place for x in loads(s.body) if (place := soon(self, x, axis, "l", square)) is not None]
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
-        self.streams = True
-        self.spell.helpers["gc_stream"] = None
+        self.past_caches()
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
                 "kept": kept, "ahead": asked, "square": square, "body": [body]}
 

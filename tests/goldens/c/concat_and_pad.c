@@ -42,7 +42,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t map_pad_ab0362d9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_pad_3f119024(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -70,7 +70,7 @@ int64_t map_pad_ab0362d9(void *const *buf, const int64_t *arg, int64_t begin, in
         {
             const int64_t i = MAX(i_start, a2), count = MIN(i_stop, a3) - i;
             if (count > 0)
-                __builtin_memcpy(&y0[i], &x0[i + a4], count * sizeof y0[i]);
+                __builtin_memcpy(&y0[i], &x0[i + a4], count * (int64_t)sizeof y0[i]);
         }
         for (int64_t i = MAX(i_start, a5); i < MIN(i_stop, a6); i++) {
             y0[i] = gc_exp_float(x1[i + a7]);
