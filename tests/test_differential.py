@@ -7,6 +7,9 @@ down.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -18,6 +21,7 @@ import graphc as gc
 
 CHUNK = 20     # programs whose kernels are compiled together
 FIRST = int(os.environ.get("FIRST_SEED", "0"))
+LARGE = Path(__file__).parent / "large_programs.py"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,6 +37,16 @@ def test_programs_agree_with_the_reference_however_realized(first_seed: int, pro
                 for seed, program, problem in zip(seeds, written, problems_of(written), strict=True)
                 if problem is not None]  # fmt: skip
     assert not problems, "\n\n".join(problems)
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_programs_agree_as_if_their_arrays_were_large(backend, chunk: int):
+    """In a process of its own: graphc remembers how it made a kernel, and so would other tests."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    command = [sys.executable, LARGE, str(10_000_000 + chunk * CHUNK), str(CHUNK)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @hypothesis.given(strategy())
