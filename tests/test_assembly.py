@@ -186,6 +186,16 @@ def test_columns_behind_a_panel_are_asked_for(assembly):
         assert (count(assembly(array(rows, 1024) @ columns.mT), "prefetcht1") > 0) == is_amd()
 
 
+@needs_avx2
+@pytest.mark.parametrize("rows", [1, 3])
+def test_columns_are_turned_in_registers(assembly, rows):
+    """No line is read twice for two shuffles; lanes of two chunks meet two factors side by side."""
+    text = assembly(array(rows, 1024) @ array(1024, 1024).mT)
+    assert count(text, r"vunpck[lh]ps", WIDE) > 0 and count(text, r"vunpck[lh]ps", r"\(") == 0
+    twos = count(text, r"v(?:pbroadcastq|broadcastsd)", "zmm")
+    assert twos >= 16 if is_amd() and WIDE == "zmm" else twos == 0
+
+
 def test_rows_at_places_that_a_kernel_computes_are_not_asked_for(monkeypatch):
     monkeypatch.setattr(ahead_c, "LARGE", 0)
     scores = gc.topk(gc.asarray(np.arange(8, dtype=np.float16).reshape(1, 8)), 1, axis=0).values

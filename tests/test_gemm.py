@@ -214,6 +214,15 @@ def test_up_to_64_rows_read_a_factor_that_no_cache_holds_where_it_lies(k: int, n
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
+@pytest.mark.parametrize("k", [1024, 2047, 5000])
+def test_few_rows_go_through_two_chunks_of_a_column_at_a_time(k: int):
+    a, b = array(20, k), array(37, k + 1)[:, 1:].mT
+    whole = (a @ b).numpy()
+    for m in (1, 2, 3, 4):
+        assert templates(a[:m] @ b)[0].name == "gemv"
+        assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
 def test_threads_sweep_stripes_of_one_width():
     with settings.override(num_threads=2):
         for n, stripes in ((4096, 2), (6144, 4), (4100, 4)):

@@ -92,7 +92,8 @@ typedef int32_t gc_places __attribute__((vector_size(GC_VECTOR)));
 #define GC_UPPER(p) (gc_part){p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]}
 #define GC_SHUFFLE(p, q, ...) __builtin_shuffle(p, q, (gc_places){__VA_ARGS__})
 #endif
-/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side */
+/* rows of a square of vectors become its columns; of `rows` vectors, those of as many squares side by side. In a whole
+   one only quarters of the widest vectors cross, by places that the instruction holds. */
 static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const int rows)
 {
 #if GC_VECTOR == 64
@@ -114,15 +115,19 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
     for (int r = 0; r < rows; r++)
         if (4 < rows && !(r & 4)) {
             const gc_vector p = x[r], q = x[r + 4];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-            x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+            x[r] = rows == 16 ? GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
+                : GC_SHUFFLE(p, q, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+            x[r + 4] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
+                : GC_SHUFFLE(p, q, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
         }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
         if (8 < rows && !(r & 8)) {
             const gc_vector p = x[r], q = x[r + 8];
-            x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-            x[r + 8] = GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+            x[r] = rows == 16 ? GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
+                : GC_SHUFFLE(p, q, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+            x[r + 8] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
+                : GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r += 4) {
