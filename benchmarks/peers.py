@@ -101,11 +101,15 @@ def _jax() -> Peer:
     import jax
     import numpy as np
 
+    def take(array):
+        jax.config.update("jax_enable_x64", array.dtype == np.float64)      # or it would become float32
+        return jax.numpy.asarray(array)
+
     def bind(formula, inputs):
         compiled = jax.jit(lambda *arrays: formula(jax.numpy, *arrays))
         return lambda: jax.block_until_ready(compiled(*inputs))
 
-    return Peer(jax.numpy.asarray, bind, lambda answer: as_one(answer, np.asarray))
+    return Peer(take, bind, lambda answer: as_one(answer, np.asarray))
 
 
 def _torch(compiled: bool = False) -> Peer:
