@@ -19,7 +19,7 @@ from graphc.ir.trees import CHUNKS
 
 PANEL = 64              # columns that go through all blocks together
 AHEAD = 1024            # words that are asked for before they are read: the blocks of a panel lie one after the other
-BLOCKS_AHEAD = 4        # the same of what each block has of a column, scales for example
+FARTHER = 3             # as many times as far where that is measured to be better, but only into the L2 cache
 KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}      # "digits": 4, where the left factor has more than 8 bits
 
 
@@ -29,10 +29,12 @@ def blocked(model, s: Template) -> dict:
     facts, operands = dict(s.facts), {o.name: o for o in s.operands}
     blocks, bits, terms = facts["blocks"], facts["bits"], operands["terms"]
     depth, columns = k.size // blocks, terms.axes[1]
+    words = depth * bits // 32 or depth     # of a block, for each column
     for name in ("vectors", "lanes"):
         model.spell.helpers[f"gc_tiles_{name}_float"] = None
     for name in ("chars", "digits" if bits and facts.get("wide") else KINDS[bits]):
         model.spell.helpers[f"gc_bytes_{name}_int32_t"] = None
+    model.spell.helpers["gc_in_order"] = None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * 4))
@@ -43,7 +45,8 @@ def blocked(model, s: Template) -> dict:
             "chunk": CHUNKS["outer"], "depth": depth, "blocks": model.spell.extent(block), "block": block.name,
             "row": row.name, "places": _places(model, columns), "column": columns[-1].name,
             "extent": model.spell.extent(columns[-1]), "fill": _left(model, operands["a"], depth),
-            "count": depth * bits // 32 or depth, "stride": PANEL, "ahead": AHEAD, "line": LINE // 4,
+            "count": words, "stride": PANEL, "line": LINE // 4,
+            "ahead": AHEAD, "blocks_ahead": max(AHEAD // (words * PANEL), 1), "farther": FARTHER,
             **(_words(model, operands["words"]) if bits else {"words": None}),
             "right": None if bits else _right(model, operands["b"]), "turned": None if bits else scratch(depth * PANEL),
             "a": scratch(m.length * k.size), "parts": scratch(m.length * PANEL),
@@ -144,16 +147,16 @@ def _terms(model, operand: Operand) -> dict:
 
 
 def _later(model, lets: list[Let], value: Node, block: Axis, row: Axis, column: Axis) -> list[tuple[str, int]]:
-    """What a panel has of each of some later blocks, for all rows: where the element l of it lies, and how many are
-    in a line."""
+    """What a panel has of each block, for all rows: where the element l of it lies for the block `later`, and how many
+    are in a line."""
     found = []
     for read in loads_of((*(let.value for let in lets), value)):
         number, index = read.attrs
         step = index.coefficient(block)
         if read.srcs or data_exprs(index) or not step or index.coefficient(column) != 1 or row in ix.axes_of(index):
             continue
-        at = ix.add(ix.shift(index, BLOCKS_AHEAD * step), ix.add(ix.of(Axis("column_first + l", column.extent)),
-                                                                 ix.mul(ix.of(column), -1)))
+        at = ix.add(ix.add(index, ix.mul(ix.add(ix.of(Axis("later", block.extent)), ix.mul(ix.of(block), -1)), step)),
+                    ix.add(ix.of(Axis("column_first + l", column.extent)), ix.mul(ix.of(column), -1)))
         name = model.kernel.buffers[number].name
         found.append((f"{name}[{model.spell.index(at)}]", LINE // read.dtype.itemsize))
     return found
