@@ -83,12 +83,15 @@ def attentions() -> None:
 def products() -> None:
     """Products in tiles and of few rows, of factors that lie either way, and windows of padded images."""
     import graphc as gc
+    from graphc.passes import contract
 
     rng = np.random.default_rng(0)
 
     def array(*shape: int):
         return gc.asarray(rng.standard_normal(shape).astype("float32"))
+    contract.LEAST_FAR = contract.FAR_COLUMNS = 0       # so that many rows too meet factors where they lie
     results = [array(5, 531) @ array(531, 19), array(3, 531) @ array(19, 531).T, array(531, 100).T @ array(19, 531).T,
+               array(64, 531) @ array(101, 531).T, array(64, 531) @ array(531, 101), array(1, 5121) @ array(19, 5121).T,
                gc.conv2d(array(2, 3, 7, 9), array(17, 3, 3, 3), padding=2)]
     for tensor in results:
         gc.realize(tensor)

@@ -203,18 +203,23 @@ def test_up_to_32_rows_read_a_large_factor_where_it_lies():
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("k, n, dtype", [(1303, 1300, "float32"), (1030, 900, "float64")])
-def test_up_to_64_rows_read_a_factor_that_no_cache_holds_where_it_lies(k: int, n: int, dtype: str, turned: bool):
+def test_up_to_64_rows_read_a_factor_that_no_cache_holds_where_it_lies(monkeypatch, k: int, n: int, dtype: str,
+                                                                       turned: bool):
+    monkeypatch.setattr(contract, "LEAST_FAR", 7 << 18)
+    monkeypatch.setattr(contract, "FAR_COLUMNS", 1)
     a = array(67, k, dtype=dtype)
     b = array(n, k + 3, dtype=dtype)[:, 2:-1].mT if turned else array(k, n + 3, dtype=dtype)[:, 2:-1]
     names = {m: templates(a[:m] @ b)[0].name for m in (64, 65, 67)}
     assert names == {64: "gemv", 65: "gemm", 67: "gemm"}
-    assert templates(a[:33] @ b[:, :100])[0].name == "gemm"
+    monkeypatch.setattr(contract, "FAR_COLUMNS", 1 << 20)
+    assert templates(a[:33] @ b)[0].name == "gemm"
+    monkeypatch.setattr(contract, "FAR_COLUMNS", 1)
     whole = (a @ b).numpy()
     for m in (1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 33, 64):
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
-@pytest.mark.parametrize("k", [1024, 2047, 5000])
+@pytest.mark.parametrize("k", [1024, 2047, 5000, 5120, 9300])
 def test_few_rows_go_through_two_chunks_of_a_column_at_a_time(k: int):
     a, b = array(20, k), array(37, k + 1)[:, 1:].mT
     whole = (a @ b).numpy()

@@ -34,7 +34,7 @@ def blocked(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_float"] = None
     for name in ("chars", "digits" if bits and facts.get("wide") else KINDS[bits]):
         model.spell.helpers[f"gc_bytes_{name}_int32_t"] = None
-    model.spell.helpers["gc_in_order"] = None
+    model.spell.helpers["gc_amd"] = None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * 4))

@@ -58,7 +58,7 @@ def gemv(model, s: Template) -> dict:
     swept = chains is None and not nests["b"]["turn"]
     if in_place or swept:
         _need(model, register, "keep")
-        model.spell.helpers["gc_in_order"] = None
+        model.spell.helpers["gc_amd"] = None
         _need(model, register, "ask", file="rows")
     if in_place:
         _need(model, register, "columns", "onerow" if one else "somerows", file="rows")

@@ -37,7 +37,7 @@ def _texts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
 def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     general, inlined = macros(environment, "c/helpers.c.j2"), macros(environment, "c/math.c.j2")
     first, _, c_type = stem.partition("_")
-    if stem in ("check_index", "threefry", "odd", "stream", "in_order"):
+    if stem in ("check_index", "threefry", "odd", "stream", "amd"):
         return (general[stem](),), False
     if first in ("tiles", "rows", "bytes", "keys", "queries"):
         name, _, c_type = c_type.partition("_")

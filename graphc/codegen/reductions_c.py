@@ -143,7 +143,7 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
     rise, not every processor has to be asked, but where halves are widened it takes longer until the next is read."""
     wide = widened(model, body, s.axis, "base", "l")
     if not wide and any(place["rising"] for place in asked):
-        model.spell.helpers["gc_in_order"] = None
+        model.spell.helpers["gc_amd"] = None
     out = {"body": model.statements(body, steps), "wide": wide, "ahead": asked}
     model.spell.wide.clear()
     return out

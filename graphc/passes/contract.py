@@ -35,7 +35,8 @@ ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at m
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
 LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
-LEAST_FAR = 6 << 20         # and bytes that no cache holds
+LEAST_FAR = 14 << 20        # bytes that no cache holds, for which yet more rows need none,
+FAR_COLUMNS = 256           # and columns for each thread, as rows are not divided then
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
@@ -250,12 +251,13 @@ class Contraction:
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber))
 
     def _few_rows(self, k: int, n: int, streams: bool) -> int:
-        """Up to how many rows of the first factor it is not worth packing the second: more than few where that is read
-        once, where it lies, and large enough."""
+        """Up to how many rows of the first factor it is not worth packing the second: more than few where rows or
+        columns of that are contiguous, and it is large enough."""
         value, axes = self.values["b"], self.spaces["bn" if streams else "bk"]
         if value.op is not LOAD or _contiguous(value, axes[-1]) != 1 or min(k, n) < LEAST_SWEPT:
             return FEW_ROWS
-        if k * n * value.dtype.itemsize > LEAST_FAR and len(self.spaces["bn"]) == len(self.spaces["bk"]) == 1:
+        far = k * n * value.dtype.itemsize > LEAST_FAR and n >= FAR_COLUMNS * settings.num_threads
+        if far and len(self.spaces["bn"]) == len(self.spaces["bk"]) == 1:
             return FAR_ROWS
         return SWEPT_ROWS if streams else FEW_ROWS
 

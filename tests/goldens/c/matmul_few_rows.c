@@ -39,11 +39,12 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others. */
+/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others, far
+   ahead. Their L1 caches have eight ways. */
 #if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_IN_ORDER = 1 };
+enum { GC_AMD = 1 };
 #else
-enum { GC_IN_ORDER = 0 };
+enum { GC_AMD = 0 };
 #endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -51,10 +52,10 @@ typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 /* asks for so many lines, in order or each in a row of its own */
 static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int lines)
 {
-    const int rows = GC_IN_ORDER ? 1 : lines;
-    if (GC_IN_ORDER && ahead->left <= 0) return;
+    const int rows = GC_AMD ? 1 : lines;
+    if (GC_AMD && ahead->left <= 0) return;
 #pragma GCC unroll 16
-    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_IN_ORDER ? 64 : ahead->apart), 0, 2);
+    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, 2);
     ahead->line += 64 * (lines / rows);
     if (ahead->line < ahead->end) return;
     ahead->left -= rows;
@@ -73,7 +74,7 @@ enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a l
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
-#define GC_FEW_LINES (GC_IN_ORDER ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)      /* and where there are one or two rows */
+#define GC_FEW_LINES (GC_AMD ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)      /* and where there are one or two rows */
 
 /* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
    out, 2 it was */
@@ -168,8 +169,8 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 {
     float x[4096] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
-    const int64_t deepest = GC_IN_ORDER ? 32 : 64;
-    const int64_t widest = GC_IN_ORDER ? 8192 : 2048;    /* bytes of a row of b */
+    const int64_t deepest = GC_AMD ? 32 : 64;
+    const int64_t widest = GC_AMD ? 8192 : 2048;    /* bytes of a row of b */
     const int64_t most = rows > 2 ? deepest : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
@@ -236,7 +237,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_a38400e1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_564db597(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

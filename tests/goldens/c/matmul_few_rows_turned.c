@@ -145,11 +145,12 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
 #else
 #define GC_KEEP(x)
 #endif
-/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others. */
+/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others, far
+   ahead. Their L1 caches have eight ways. */
 #if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_IN_ORDER = 1 };
+enum { GC_AMD = 1 };
 #else
-enum { GC_IN_ORDER = 0 };
+enum { GC_AMD = 0 };
 #endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -157,10 +158,10 @@ typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 /* asks for so many lines, in order or each in a row of its own */
 static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int lines)
 {
-    const int rows = GC_IN_ORDER ? 1 : lines;
-    if (GC_IN_ORDER && ahead->left <= 0) return;
+    const int rows = GC_AMD ? 1 : lines;
+    if (GC_AMD && ahead->left <= 0) return;
 #pragma GCC unroll 16
-    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_IN_ORDER ? 64 : ahead->apart), 0, 2);
+    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, 2);
     ahead->line += 64 * (lines / rows);
     if (ahead->line < ahead->end) return;
     ahead->left -= rows;
@@ -204,7 +205,7 @@ static inline __attribute__((always_inline)) gc_vector gc_each_column(const floa
     return x;
 }
 
-#define GC_SQUARE_LINES (GC_LANES * GC_VECTOR / 64)
+#define GC_SQUARE_LINES MAX(GC_LANES * GC_VECTOR / 64, 1)
 /* at most so many columns behind the first n; behind the last one, the first ones where `rest` of k follow */
 static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
     int64_t rest, int64_t n, int64_t most)
@@ -213,6 +214,15 @@ static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_
     const char *line = (const char *)(next ? b + next * b_stride : b + count);
     return (gc_ahead){line, line + run, run, b_stride * sizeof *b, run ? MIN(columns - next, most) : 0};
 }
+
+/* the same where they come from memory, and not from a cache */
+static inline gc_ahead gc_far_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
+    int64_t n, int64_t most)
+{
+    const int far = columns * count * (int64_t)sizeof *b > 1048576;
+    return gc_columns_ahead(b, b_stride, columns, count, 0, n, far ? most : 0);
+}
+
 #if GC_VECTOR == 64
 typedef int64_t gc_two __attribute__((may_alias, aligned(4)));
 typedef int64_t gc_twos __attribute__((vector_size(64)));
@@ -223,7 +233,7 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(int64_t rows,
     int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums,
     int64_t stride, int more)
 {
-    count = GC_IN_ORDER ? count / 1024 * 1024 : 0;
+    count = GC_AMD ? count / 1024 * 1024 : 0;
     if (!count) return 0;
     float both[rows * count];
     for (int64_t k = 0; k < rows * count; k += 1024)
@@ -232,11 +242,10 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(int64_t rows,
             both[k + 2 * l] = from[0];
             both[k + 2 * l + 1] = from[512];
         }
-    const int far = columns * count * (int64_t)sizeof *b > 1048576;
     for (int64_t n = 0; n < columns; n += 8) {
         const float *column[8];     /* where they begin; the last one again where there are fewer */
         for (int64_t r = 0; r < 8; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
-        gc_ahead next = gc_columns_ahead(b, b_stride, columns, count, 0, n + 8, far ? 8 : 0);
+        gc_ahead next = gc_far_columns_ahead(b, b_stride, columns, count, n + 8, 8);
         for (int64_t k = 0; k < count; k += 1024) {
             gc_vector c[4];
             for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
@@ -287,7 +296,7 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
         for (; k + GC_LANES <= k_to; k += GC_LANES) {
             gc_vector x[GC_LANES];
-            if (GC_IN_ORDER) gc_ask(next, GC_SQUARE_LINES);
+            if (GC_AMD) gc_ask(next, GC_SQUARE_LINES);
             gc_some_columns(x, GC_LANES, column, k);
             for (int64_t r = 0; r < rows; r++) {
                 gc_vector sum = c[r];
@@ -409,17 +418,16 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
     const int64_t done = gc_two_chunks(rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
     if (done == count) return;
     a += done, b += done, count -= done, more |= done > 0;
-    const int far = columns * count * (int64_t)sizeof *b > 1048576;
     for (int64_t n = 0; n < columns; n += GC_LANES) {
         const float *column[GC_LANES];      /* where they begin; the last one again where there are fewer */
         for (int64_t r = 0; r < GC_LANES; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
-        gc_ahead next = gc_columns_ahead(b, b_stride, columns, count, 0, n + GC_LANES, far ? GC_LANES : 0);
+        gc_ahead next = gc_far_columns_ahead(b, b_stride, columns, count, n + GC_LANES, GC_LANES);
         gc_some_rows(rows, a, a_stride, column, count, sums + n, stride, more, &next);
     }
 }
 #endif
 
-int64_t contract_dot_0540fc88(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_e301d707(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
