@@ -61,9 +61,9 @@ def gemv(model, s: Template) -> dict:
         model.spell.helpers["gc_amd"] = None
         _need(model, register, "ask", file="rows")
     if in_place:
-        _need(model, register, "columns", "onerow" if one else "somerows", file="rows")
+        _need(model, register, "columns", "onerow" if one else "somerows", file="dots")
     elif nests["b"]["turn"]:
-        _need(model, register, "dots", file="rows")
+        _need(model, register, "dots", file="dots")
     elif swept:
         _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
@@ -132,7 +132,7 @@ def gemm(model, s: Template) -> dict:
 
 
 def _need(model, register: str, *names: str, file: str = "tiles") -> None:
-    """Functions of codegen_templates/c/tiles.c.j2, or rows.c.j2, for a type of elements."""
+    """Functions of codegen_templates/c/tiles.c.j2, or of another file there, for a type of elements."""
     for name in names:
         model.spell.helpers[f"gc_{file}_{name}_{register}"] = None
 

@@ -20,7 +20,9 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type
+from graphc.ir.target import (
+    FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type, vector_bytes,
+)  # fmt: skip
 from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import windows, windows_of
 from graphc.passes import track
@@ -34,7 +36,8 @@ FEW = 8                     # columns of fewer than this are better taken as row
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
-LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing
+LEAST_SWEPT = 96            # positions of k and n for which more rows than few need no packing,
+LANED_ROWS, LEAST_LANED = 21, 256           # rows that fill lanes, and how deep columns are that meet these;
 LEAST_FAR = 14 << 20        # bytes that no cache holds, for which yet more rows need none,
 FAR_COLUMNS = 256           # and columns for each thread, as rows are not divided then
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
@@ -233,7 +236,7 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif m <= self._few_rows(k, n, streams) and not self._shares(m, b):
+        elif self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
         else:
@@ -250,16 +253,18 @@ class Contraction:
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber))
 
-    def _few_rows(self, k: int, n: int, streams: bool) -> int:
-        """Up to how many rows of the first factor it is not worth packing the second: more than few where rows or
-        columns of that are contiguous, and it is large enough."""
+    def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
+        """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
+        where rows or columns of the second are contiguous and it is large enough."""
         value, axes = self.values["b"], self.spaces["bn" if streams else "bk"]
-        if value.op is not LOAD or _contiguous(value, axes[-1]) != 1 or min(k, n) < LEAST_SWEPT:
-            return FEW_ROWS
-        far = k * n * value.dtype.itemsize > LEAST_FAR and n >= FAR_COLUMNS * settings.num_threads
-        if far and len(self.spaces["bn"]) == len(self.spaces["bk"]) == 1:
-            return FAR_ROWS
-        return SWEPT_ROWS if streams else FEW_ROWS
+        if m <= FEW_ROWS or value.op is not LOAD or _contiguous(value, axes[-1]) != 1 or min(k, n) < LEAST_SWEPT:
+            return m <= FEW_ROWS
+        if len(self.spaces["bn"]) == len(self.spaces["bk"]) == 1:
+            if k * n * value.dtype.itemsize > LEAST_FAR and n >= FAR_COLUMNS * settings.num_threads:
+                return m <= FAR_ROWS
+            if not streams:
+                return vector_bytes() == 64 and LANED_ROWS <= m <= SWEPT_ROWS and k >= LEAST_LANED
+        return streams and m <= SWEPT_ROWS
 
     def _shares(self, m: int, b: Operand) -> bool:
         """Whether a factor is windows that few rows too had better evaluate once (codegen/windows_c.py). One row alone

@@ -69,7 +69,8 @@ __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, cons
     float *sums, int64_t stride, int start, int done, int more);
 #else
 enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
-enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most */
+enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most, */
+enum { GC_MOST = GC_VECTOR == 64 ? 16 : 0 };    /* and a strip of one vector, if they are all */
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
@@ -88,14 +89,14 @@ static inline __attribute__((always_inline)) void gc_strip_row(const int rows, c
         GC_KEEP(y[v]);
         if (from == 1) ((gc_vector *)panel)[v] = y[v];
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < rows; r++) {
         gc_vector factor = x[r] - (gc_vector){0};
-        if (rows > 2) GC_KEEP(factor);      /* those of one or two rows may stay in registers */
+        if (rows > 2 && rows <= GC_DOWN) GC_KEEP(factor);       /* those of one or two rows may stay in registers */
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++) {
             c[r][v] = gc_fma_vector(factor, y[v], c[r][v]);
-            GC_KEEP(c[r][v]);       /* in its register: GCC would move some to others and back */
+            if (rows <= GC_DOWN) GC_KEEP(c[r][v]);      /* in its register: GCC would move some to others and back */
         }
     }
 }
@@ -107,9 +108,9 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
     gc_ahead *ahead)
 {
-    gc_vector c[GC_DOWN][GC_ACROSS];
+    gc_vector c[MAX(GC_DOWN, GC_MOST)][GC_ACROSS];
     gc_ahead next = *ahead;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++)
@@ -123,7 +124,7 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     for (; count; count--, x += rows, b += b_stride, panel += GC_STRIP)
         gc_strip_row(rows, vectors, from, c, x, b, panel);
     if (lines) *ahead = next;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < rows; r++) {
         if (r >= down) return;
 #pragma GCC unroll 3
@@ -140,7 +141,10 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
     float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
     gc_ahead *ahead)
 {
-    if (rows == GC_DOWN)
+    if (lines && vectors == 1)
+        gc_strip(GC_MOST, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
+                 ahead);
+    else if (rows == GC_DOWN)
         gc_strip(GC_DOWN, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
                  ahead);
     else if (rows == 4 && (GC_DOWN < 8 || from != 1))
@@ -157,6 +161,7 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
 /* how many of `left` rows of a are taken together; the last one again where there are fewer */
 static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
 {
+    if (rows > GC_MOST - 4 && rows <= GC_MOST) return GC_MOST;
     if (GC_DOWN == 8 ? left > 4 : left > 8 || left == 5 || left == 6) return GC_DOWN;
     return rows > 2 ? 4 : rows;
 }
@@ -171,7 +176,11 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
     const int64_t deepest = GC_AMD ? 32 : 64;
     const int64_t widest = GC_AMD ? 8192 : 2048;    /* bytes of a row of b */
-    const int64_t most = rows > 2 ? deepest : 8, across = rows > 2 ? GC_STRIP : GC_PAIR;
+    const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
+    const int few = rows <= 2 || (GC_AMD && rows <= 4 && following > 8388608);
+    const int64_t most = few ? 8 : deepest;
+    const int thin = rows > GC_MOST - 4 && rows <= GC_MOST;
+    const int64_t across = thin ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     for (int64_t k = 0, deep; k < count; k += deep) {
@@ -190,7 +199,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             ahead.run = MIN(wide, columns - next) * sizeof *b;
             ahead.end += ahead.run;
             ahead.left = next ? deep : MIN(most, count - k - deep + rest);
-            const int far = rows > 2 || (count + rest) * columns * (int64_t)sizeof *b > 1048576;
+            const int far = rows > 2 || following > 1048576;
             if (ahead.left <= 0 || !far) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
             int64_t n = left;
             if (rows == 1 && deep == 8)
@@ -227,6 +236,9 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     else if (rows > 2 && some == GC_STRIP)
                         gc_group(step, GC_ACROSS, 2, GC_LINES, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
+                    else if (thin)
+                        gc_group(step, 1, 0, GC_STEPS * GC_VECTOR / 64, factors, y, y_stride, deep, panel,
+                                 before, after, stride, down, last && more, &ahead);
                     else if (1)
                         gc_group(step, 1, 0, 0, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
@@ -237,7 +249,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_564db597(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_088cfb69(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

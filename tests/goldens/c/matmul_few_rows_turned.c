@@ -317,6 +317,103 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
     }
 }
 
+#if GC_VECTOR == 64
+/* eight columns meet rows of a that lie in lanes: x has a vector for each k */
+static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vector *restrict x,
+    const float *const *column, int64_t count, float (*sums)[GC_LANES], gc_ahead *ahead)
+{
+    for (int64_t k = 0; k < count;) {
+        const int64_t k_from = k, k_to = MIN(k + 512, count);
+        gc_vector c[8] = {0};
+        while (k + 16 <= k_to) {
+            gc_ask(ahead, 8);
+            for (const int64_t stop = k + 16; k < stop; k += 4)
+#pragma GCC unroll 4
+                for (int l = 0; l < 4; l++) {
+                    gc_vector y = x[k + l];
+                    GC_KEEP(y);
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, y, c[i]);
+                }
+        }
+        for (; k < k_to; k++)
+#pragma GCC unroll 8
+            for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k] - (gc_vector){0}, x[k], c[i]);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) *(gc_vector *)sums[i] = k_from ? *(gc_vector *)sums[i] + c[i] : c[i];
+    }
+}
+
+static inline gc_part gc_fma_part(gc_part a, gc_part b, gc_part c)
+{
+#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#endif
+}
+
+/* eight columns meet rows of a that lie in lanes: x has a vector for each k */
+static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *restrict x,
+    const float *const *column, int64_t count, float (*sums)[GC_LANES], gc_ahead *ahead)
+{
+    for (int64_t k = 0; k < count;) {
+        const int64_t k_from = k, k_to = MIN(k + 512, count);
+        gc_part c[8] = {0};
+        while (k + 16 <= k_to) {
+            gc_ask(ahead, 8);
+            for (const int64_t stop = k + 16; k < stop; k += 4)
+#pragma GCC unroll 4
+                for (int l = 0; l < 4; l++) {
+                    gc_part y = x[k + l];
+                    GC_KEEP(y);
+#pragma GCC unroll 8
+                    for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, y, c[i]);
+                }
+        }
+        for (; k < k_to; k++)
+#pragma GCC unroll 8
+            for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k] - (gc_part){0}, x[k], c[i]);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) *(gc_part *)sums[i] = k_from ? *(gc_part *)sums[i] + c[i] : c[i];
+    }
+}
+
+static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict to, int64_t stride, int more)
+{
+    float lanes[(rows + GC_LANES - 1) / GC_LANES * GC_LANES * count] __attribute__((aligned(64)));
+    float sums[8][GC_LANES] __attribute__((aligned(64)));
+    for (int64_t r = 0; r < rows; r += GC_LANES) {
+        const int64_t wide = rows - r > GC_PART ? GC_LANES : GC_PART;
+        const float *row[GC_LANES];     /* the last one again where there are fewer */
+        for (int64_t i = 0; i < GC_LANES; i++) row[i] = a + MIN(r + i, rows - 1) * a_stride;
+        for (int64_t k = 0; k < count; k += GC_LANES) {
+            gc_vector x[GC_LANES];
+            const int64_t deep = MIN(count - k, GC_LANES);
+            if (deep == GC_LANES) gc_some_columns(x, GC_LANES, row, k);
+            else
+                for (int64_t l = 0; l < deep; l++) x[l] = gc_each_column(row, k + l);
+            for (int64_t l = 0; l < deep; l++)
+                __builtin_memcpy(lanes + r * count + (k + l) * wide, &x[l], wide * sizeof *a);
+        }
+    }
+    for (int64_t n = 0; n < columns; n += 8) {
+        const float *column[8];     /* where they begin; the last one again where there are fewer */
+        for (int64_t i = 0; i < 8; i++) column[i] = b + MIN(n + i, columns - 1) * b_stride;
+        gc_ahead ahead = gc_columns_ahead(b, b_stride, columns, count, rest, n + 8, 8);
+        for (int64_t r = 0; r < rows; r += GC_LANES) {
+            const void *x = lanes + r * count;
+            if (rows - r <= GC_PART) gc_lanes_part(x, column, count, sums, &ahead);
+            else gc_lanes_vector(x, column, count, sums, &ahead);
+            for (int64_t i = 0; i < MIN(rows - r, GC_LANES); i++) {
+                float *sum = to + (r + i) * stride + n;
+                for (int64_t l = 0; l < MIN(columns - n, 8); l++) sum[l] = more ? sum[l] + sums[l][i] : sums[l][i];
+            }
+        }
+    }
+}
+#else
 #define GC_PANEL_LINES MAX(2 * GC_PAIR * (int)sizeof(float) / 64, 2)  /* of two of k */
 
 /* `rows` rows of a, side by side, times a panel of two vectors of columns, `count` of k deep: the chains of a chunk
@@ -404,15 +501,17 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
             }
     }
 }
+#endif
 
 static __attribute__((noinline)) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
     int more)
 {
     if (rows > 4) {
-        for (int64_t k = 0; k < count; k += 512, more = 1)
-            gc_more_rows(rows, a + k, a_stride, b + k, b_stride, columns, MIN(count - k, 512),
-                         MAX(count - k - 512, 0), sums, stride, more);
+        const int64_t most = GC_VECTOR == 64 && rows <= GC_LANES ? count : 512;
+        for (int64_t k = 0; k < count; k += most, more = 1)
+            gc_more_rows(rows, a + k, a_stride, b + k, b_stride, columns, MIN(count - k, most),
+                         MAX(count - k - most, 0), sums, stride, more);
         return;
     }
     const int64_t done = gc_two_chunks(rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
@@ -427,7 +526,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_e301d707(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_a4cd9c09(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
