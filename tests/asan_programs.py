@@ -91,7 +91,9 @@ def products() -> None:
         return gc.asarray(rng.standard_normal(shape).astype("float32"))
     contract.LEAST_FAR = contract.FAR_COLUMNS = 0       # so that many rows too meet factors where they lie
     results = [array(5, 531) @ array(531, 19), array(3, 531) @ array(19, 531).T, array(531, 100).T @ array(19, 531).T,
-               array(64, 531) @ array(101, 531).T, array(64, 531) @ array(531, 101), array(1, 5121) @ array(19, 5121).T,
+               array(64, 531) @ array(101, 531).T, array(64, 531) @ array(531, 101), array(14, 531) @ array(531, 101),
+               array(24, 531).astype("float64") @ array(101, 531).astype("float64").T,
+               array(1, 5121) @ array(19, 5121).T, array(9, 5121) @ array(19, 5121).T,
                gc.conv2d(array(2, 3, 7, 9), array(17, 3, 3, 3), padding=2)]
     for tensor in results:
         gc.realize(tensor)

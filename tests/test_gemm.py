@@ -219,6 +219,21 @@ def test_up_to_64_rows_read_a_factor_that_no_cache_holds_where_it_lies(monkeypat
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("k, n", [(256, 96), (1030, 121), (5000, 97)])
+def test_rows_in_lanes_meet_columns_where_they_lie(monkeypatch, k: int, n: int, dtype: str):
+    a, b = array(40, k, dtype=dtype), array(n, k + 3, dtype=dtype)[:, 2:-1].mT
+    whole = (a @ b).numpy()
+    for lanes, name in ((64, "gemv"), (32, "gemm")):
+        monkeypatch.setattr(contract, "vector_bytes", lambda lanes=lanes: lanes)
+        driver.forget_programs()
+        names = {m: templates(a[:m] @ b)[0].name for m in (16, 20, 21, 32, 33)}
+        assert names == {16: "gemv", 20: "gemm", 21: name, 32: name, 33: "gemm"}
+        assert templates(a[:32, :200] @ b[:200])[0].name == "gemm"
+        for m in (5, 6, 8, 9, 15, 16, 17, 21, 24, 25, 32, 33):
+            assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
 @pytest.mark.parametrize("k", [1024, 2047, 5000, 5120, 9300])
 def test_few_rows_go_through_two_chunks_of_a_column_at_a_time(k: int):
     a, b = array(20, k), array(37, k + 1)[:, 1:].mT

@@ -320,10 +320,10 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
 #if GC_VECTOR == 64
 /* eight columns meet rows of a that lie in lanes: x has a vector for each k */
 static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vector *restrict x,
-    const float *const *column, int64_t count, float (*sums)[GC_LANES], gc_ahead *ahead)
+    const float *const *column, int64_t count, float (*sums)[GC_LANES], int more, gc_ahead *ahead)
 {
-    for (int64_t k = 0; k < count;) {
-        const int64_t k_from = k, k_to = MIN(k + 512, count);
+    for (int64_t k = 0; k < count; more = 1) {
+        const int64_t k_to = MIN(k + 512, count);
         gc_vector c[8] = {0};
         while (k + 16 <= k_to) {
             gc_ask(ahead, 8);
@@ -340,7 +340,7 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
 #pragma GCC unroll 8
             for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k] - (gc_vector){0}, x[k], c[i]);
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) *(gc_vector *)sums[i] = k_from ? *(gc_vector *)sums[i] + c[i] : c[i];
+        for (int i = 0; i < 8; i++) *(gc_vector *)sums[i] = more ? *(gc_vector *)sums[i] + c[i] : c[i];
     }
 }
 
@@ -355,10 +355,10 @@ static inline gc_part gc_fma_part(gc_part a, gc_part b, gc_part c)
 
 /* eight columns meet rows of a that lie in lanes: x has a vector for each k */
 static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *restrict x,
-    const float *const *column, int64_t count, float (*sums)[GC_LANES], gc_ahead *ahead)
+    const float *const *column, int64_t count, float (*sums)[GC_LANES], int more, gc_ahead *ahead)
 {
-    for (int64_t k = 0; k < count;) {
-        const int64_t k_from = k, k_to = MIN(k + 512, count);
+    for (int64_t k = 0; k < count; more = 1) {
+        const int64_t k_to = MIN(k + 512, count);
         gc_part c[8] = {0};
         while (k + 16 <= k_to) {
             gc_ask(ahead, 8);
@@ -375,7 +375,7 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
 #pragma GCC unroll 8
             for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k] - (gc_part){0}, x[k], c[i]);
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) *(gc_part *)sums[i] = k_from ? *(gc_part *)sums[i] + c[i] : c[i];
+        for (int i = 0; i < 8; i++) *(gc_part *)sums[i] = more ? *(gc_part *)sums[i] + c[i] : c[i];
     }
 }
 
@@ -403,13 +403,15 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
         for (int64_t i = 0; i < 8; i++) column[i] = b + MIN(n + i, columns - 1) * b_stride;
         gc_ahead ahead = gc_columns_ahead(b, b_stride, columns, count, rest, n + 8, 8);
         for (int64_t r = 0; r < rows; r += GC_LANES) {
+            const int64_t down = MIN(rows - r, GC_LANES), some = MIN(columns - n, 8);
             const void *x = lanes + r * count;
-            if (rows - r <= GC_PART) gc_lanes_part(x, column, count, sums, &ahead);
-            else gc_lanes_vector(x, column, count, sums, &ahead);
-            for (int64_t i = 0; i < MIN(rows - r, GC_LANES); i++) {
-                float *sum = to + (r + i) * stride + n;
-                for (int64_t l = 0; l < MIN(columns - n, 8); l++) sum[l] = more ? sum[l] + sums[l][i] : sums[l][i];
-            }
+            float *sum = to + r * stride + n;
+            for (int64_t i = 0; more && i < down; i++)
+                for (int64_t l = 0; l < some; l++) sums[l][i] = sum[i * stride + l];
+            if (rows - r <= GC_PART) gc_lanes_part(x, column, count, sums, more, &ahead);
+            else gc_lanes_vector(x, column, count, sums, more, &ahead);
+            for (int64_t i = 0; i < down; i++)
+                for (int64_t l = 0; l < some; l++) sum[i * stride + l] = sums[l][i];
         }
     }
 }
@@ -526,7 +528,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_a4cd9c09(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_166e3a8b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
