@@ -25,8 +25,8 @@ def draw(rows: Sequence[Row], names: Sequence[str], path: Path) -> bool:
     places = range(len(shown), 0, -1)
     for place, (row, times) in zip(places, shown, strict=True):
         best = min(seconds for peer, seconds in times.items() if peer != peers.OURS)
-        if row.floor:
-            axes.plot([row.floor / best] * 2, [place - 0.3, place + 0.3], color="0.6", linewidth=2, zorder=1)
+        if floor := row.floor():
+            axes.plot([floor / best] * 2, [place - 0.3, place + 0.3], color="0.6", linewidth=2, zorder=1)
     for name in names:
         points = [(times[name] / min(t for p, t in times.items() if p != peers.OURS), place)
                   for place, (_, times) in zip(places, shown, strict=True) if name in times]  # fmt: skip

@@ -14,7 +14,8 @@ HEAD = """# Results
 
 Seconds per call: the median over the rounds of each round's median. Peers run in processes of their own and in turn,
 in a new order each round; every answer was first checked against NumPy in float64. The floor is what this machine
-needs to move the bytes or to do the operations, measured in the same run; caches can lift a work above it.
+needs to move the bytes or to do the operations, measured in each round, as the speed of memory changes from minute to
+minute: its median beside medians, its best moment beside the quickest. Caches can lift a work above it.
 
 Made by `python -m benchmarks --out benchmarks`.
 """
@@ -49,10 +50,10 @@ def number(value: float) -> str:
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
-def table_of_rows(rows: Sequence[Row], names: Sequence[str],
-                  times_of: Callable[[Row], Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
+def table_of_rows(rows: Sequence[Row], names: Sequence[str], times_of: Callable[[Row], Mapping[str, float]],
+                  floor_of: Callable[[Row], float | None]) -> tuple[list[str], list[list[str]]]:
     """Header and cells. The best time of a row is marked with a star."""
-    header = ["work", "floor", *map(peers.title, names), "best peer / graphc"]
+    header = ["work", "floor", *map(peers.title, names), "floor / graphc", "best peer / graphc"]
     cells = []
     for row in rows:
         times = times_of(row)
@@ -62,9 +63,10 @@ def table_of_rows(rows: Sequence[Row], names: Sequence[str],
         for name in names:
             mark = "*" if times.get(name) == best else ""
             shown.append(number(times[name] * scale) + mark if name in times else "failed" * (name in row.failed))
-        floor = "" if row.floor is None else f"{number(row.floor * scale)} {row.bound}"
-        ratio = speedup(row, times)
-        cells.append([f"{row.title} ({unit})", floor, *shown, "" if ratio is None else f"{ratio:.2f}"])
+        floor, ratio = floor_of(row), speedup(row, times)
+        reached = f"{floor / times[peers.OURS]:.2f}" if floor and peers.OURS in times else ""
+        cells.append([f"{row.title} ({unit})", f"{number(floor * scale)} {row.bound}" if floor else "", *shown, reached,
+                      "" if ratio is None else f"{ratio:.2f}"])  # fmt: skip
     return header, cells
 
 
@@ -88,8 +90,8 @@ def table_of_figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[st
 def sections(rows: Sequence[Row], names: Sequence[str], figures: Sequence[Figure]):
     """(title, (header, cells)) of every table that has something in it."""
     if rows:
-        yield "medians", table_of_rows(rows, names, Row.medians)
-        yield "quickest of all rounds", table_of_rows(rows, names, lambda row: row.fastest)
+        yield "medians", table_of_rows(rows, names, Row.medians, Row.floor)
+        yield "quickest of all rounds", table_of_rows(rows, names, lambda row: row.fastest, lambda row: row.floor(min))
         yield "what graphc compiled", table_of_kernels(rows)
     if figures:
         yield "overhead", table_of_figures(figures)

@@ -35,7 +35,7 @@ class Row(Struct):
 
     name: str
     title: str
-    floor: float | None = None              # seconds
+    floors: list[float] = field(default_factory=list)               # seconds, of each round
     bound: str = ""                         # by "memory" or "flops"
     rounds: dict[str, list[float]] = field(default_factory=dict)    # peer: median seconds of each round
     fastest: dict[str, float] = field(default_factory=dict)         # peer: the quickest batch of all rounds
@@ -44,6 +44,10 @@ class Row(Struct):
 
     def medians(self) -> dict[str, float]:
         return {peer: statistics.median(times) for peer, times in self.rounds.items() if times}
+
+    def floor(self, of: Callable[[list[float]], float] = statistics.median) -> float | None:
+        """The median of the rounds, or `min`, the best moment of the machine."""
+        return of(self.floors) if self.floors else None
 
 
 class WorkerError(Exception):
@@ -147,7 +151,7 @@ class Run:
         self.scratch = tempfile.TemporaryDirectory(prefix="graphc-benchmarks-")
         self.workers = {name: Worker(name, threads, self.scratch.name + "/cache") for name in names}
         self.rounds, self.small, self.seconds, self.tell = rounds, small, seconds, tell
-        self.machine = floor.measure(threads)
+        self.machine = floor.measure(threads, keep=False)
         self.order = random.Random(1)
 
     def __enter__(self) -> Run:
@@ -167,9 +171,8 @@ class Run:
             self.tell(f"{row.title}: round {number + 1} of {self.rounds}")
             if self.machine:
                 cost = work.cost(*size)
-                seconds, bound = self.machine.seconds(cost.reads, cost.writes, cost.flops)
-                if row.floor is None or seconds < row.floor:
-                    row.floor, row.bound = seconds, bound
+                seconds, row.bound = self.machine.seconds(cost.reads, cost.writes, cost.flops)
+                row.floors.append(seconds)
             for peer in self.order.sample(list(row.rounds), len(row.rounds)):
                 self._round(row, peer)
         for peer in row.rounds:

@@ -24,10 +24,11 @@ FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "-pth
 
 
 class Machine(Struct):
-    """Measures on demand, and keeps the best of what it has seen."""
+    """Measures on demand, and keeps the best of what it has seen, or forgets it (`keep`)."""
 
     threads: int
     native: Any
+    keep: bool = True
     bandwidths: dict[tuple[str, int], float] = field(default_factory=dict)
     flops: float = 0.0
 
@@ -35,14 +36,16 @@ class Machine(Struct):
         """Bytes per second of "read" or "triad" over a working set of so many bytes."""
         size = min(max(nbytes, SMALLEST), LARGEST)
         measured = getattr(self.native, f"{kind}_bandwidth")(size, self.threads, 3 + (1 << 26) // size)
-        best = max(measured, self.bandwidths.get((kind, size), 0.0))
-        self.bandwidths[kind, size] = best
-        return best
+        if self.keep:
+            measured = self.bandwidths[kind, size] = max(measured, self.bandwidths.get((kind, size), 0.0))
+        return measured
 
     def peak(self) -> float:
         """float32 operations per second, a multiply-add counting as two."""
-        self.flops = max(self.flops, self.native.fma_peak(self.threads, 5))
-        return self.flops
+        measured = self.native.fma_peak(self.threads, 5)
+        if self.keep:
+            measured = self.flops = max(self.flops, measured)
+        return measured
 
     def seconds(self, reads: int, writes: int, flops: float, size: int | None = None) -> tuple[float, str]:
         """The floor of a work that reads and writes so many bytes, and whether "memory" or "flops" is what bounds it.
@@ -52,7 +55,7 @@ class Machine(Struct):
         return max((memory, "memory"), (flops / self.peak(), "flops"))
 
 
-def measure(threads: int) -> Machine | None:
+def measure(threads: int, keep: bool = True) -> Machine | None:
     """The machine, or None where no C compiler is found."""
     import cffi
 
@@ -68,4 +71,4 @@ def measure(threads: int) -> Machine | None:
         subprocess.run([*command, *FLAGS, str(SOURCE), "-o", str(library)], check=True)
         ffi = cffi.FFI()
         ffi.cdef(SIGNATURES)
-        return Machine(threads, ffi.dlopen(str(library)))
+        return Machine(threads, ffi.dlopen(str(library)), keep)

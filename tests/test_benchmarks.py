@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,8 @@ def test_rounds_time_each_peer_in_its_own_process(rows: list[runner.Row], backen
     if backend == "cpu":
         assert rows[0].compiled["kernels"] >= 1 and rows[0].compiled["source_bytes"] > 100
         assert rows[0].compiled["compile_seconds"] > 0
-        assert rows[0].floor > 0 and rows[0].bound in ("memory", "flops")
+        assert len(rows[0].floors) == 2 and rows[0].bound in ("memory", "flops")
+        assert 0 < rows[0].floor(min) <= rows[0].floor() < math.inf
 
 
 def test_the_page_has_every_table(rows: list[runner.Row]):
@@ -106,12 +109,31 @@ def test_the_ratio_is_of_the_best_peer():
     assert report.geometric_mean([row], runner.Row.medians) == (pytest.approx(3.0), 1)
 
 
+def test_the_floor_of_a_time_is_of_its_kind():
+    row = runner.Row("norm", "norm", [0.5, 0.9, 0.6], "memory", {"graphc": [0.8, 1.0, 0.9]}, {"graphc": 0.75})
+    tables = dict(report.sections([row], ["graphc"], []))
+    shown = {title: cells[0][1:-1] for title, (_, cells) in tables.items() if title != "what graphc compiled"}
+    assert shown["medians"] == ["600 memory", "900*", "0.67"]
+    assert shown["quickest of all rounds"] == ["500 memory", "750*", "0.67"]
+
+
 @pytest.mark.skipif(floor.measure(1) is None, reason="no C compiler")
 def test_the_floor_is_positive_and_finite():
     machine = floor.measure(1)
     for cost in (works.Cost(1 << 20, 0, 1), works.Cost(1 << 20, 1 << 20, 1e12)):
         seconds, bound = machine.seconds(cost.reads, cost.writes, cost.flops)
         assert 0 < seconds < 1e4 and bound == ("flops" if cost.flops > 1e9 else "memory")
+
+
+def test_a_machine_keeps_its_best_or_nothing():
+    class Native:
+        found = iter([1e9, 3e9, 2e9] * 2)
+
+        def read_bandwidth(self, nbytes: int, threads: int, repeats: int) -> float:
+            return next(self.found)
+    for keep, last in ((True, 3e9), (False, 2e9)):
+        machine = floor.Machine(1, Native(), keep)
+        assert [machine.bandwidth("read", 1 << 20) for _ in range(3)] == [1e9, 3e9, last]
 
 
 def test_own_costs_are_measured(backend: str):
