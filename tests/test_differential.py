@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
 import pytest
-from differential import problem_of, problems_of, shortest
+from differential import at_once, problem_of, problems_of, shortest
 from programs import Program, of_seed, strategy
 from regressions import REGRESSIONS
+from together import Together, going_together
 
 import graphc as gc
 
@@ -55,6 +57,17 @@ def test_programs_that_shrink(program: Program):
     """The same with choices that hypothesis makes: other programs in every run, and failures cut down by it."""
     problem = problem_of(program)
     assert problem is None, problem
+
+
+def test_kernels_of_many_programs_are_few_texts(backend):
+    """Else most of the time would go into starts of the compiler."""
+    if backend != "cpu":
+        pytest.skip("others are not compiled together")
+    plain = Together("-O0")
+    for seed in range(CHUNK):
+        with suppress(Exception), plain.chosen(rehearsing=True):
+            at_once(of_seed(seed))
+    assert len(plain.wanted) >= CHUNK and len(going_together(list(plain.wanted))) <= 2
 
 
 def test_a_rehearsal_leaves_nothing_in_the_nodes_of_others():
