@@ -329,12 +329,9 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
             gc_ask(ahead, 8);
             for (const int64_t stop = k + 16; k < stop; k += 4)
 #pragma GCC unroll 4
-                for (int l = 0; l < 4; l++) {
-                    gc_vector y = x[k + l];
-                    GC_KEEP(y);
+                for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, y, c[i]);
-                }
+                    for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, x[k + l], c[i]);
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -348,8 +345,11 @@ static inline gc_part gc_fma_part(gc_part a, gc_part b, gc_part c)
 {
 #if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
     return __builtin_elementwise_fma(a, b, c);
-#else
+#elif defined(__FMA__)
     return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_PART; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
 #endif
 }
 
@@ -364,12 +364,9 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
             gc_ask(ahead, 8);
             for (const int64_t stop = k + 16; k < stop; k += 4)
 #pragma GCC unroll 4
-                for (int l = 0; l < 4; l++) {
-                    gc_part y = x[k + l];
-                    GC_KEEP(y);
+                for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, y, c[i]);
-                }
+                    for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, x[k + l], c[i]);
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -392,10 +389,9 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
             gc_vector x[GC_LANES];
             const int64_t deep = MIN(count - k, GC_LANES);
             if (deep == GC_LANES) gc_some_columns(x, GC_LANES, row, k);
-            else
-                for (int64_t l = 0; l < deep; l++) x[l] = gc_each_column(row, k + l);
-            for (int64_t l = 0; l < deep; l++)
-                __builtin_memcpy(lanes + r * count + (k + l) * wide, &x[l], wide * sizeof *a);
+            else for (int64_t l = 0; l < deep; l++) x[l] = gc_each_column(row, k + l);
+            float *filled = lanes + r * count + k * wide;
+            for (int64_t l = 0; l < deep; l++) __builtin_memcpy(filled + l * wide, &x[l], wide * sizeof *a);
         }
     }
     for (int64_t n = 0; n < columns; n += 8) {
@@ -528,7 +524,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_166e3a8b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_54344b22(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
