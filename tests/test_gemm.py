@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
+
 import numpy as np
 import pytest
 from kernel_interpreter import run_program
@@ -14,6 +17,7 @@ from graphc.config import settings
 from graphc.ir import target
 from graphc.ir.kernel import Template
 from graphc.passes import contract
+from graphc.runtime import compiler
 from graphc.tolerances import equal_bits
 
 rng = np.random.default_rng(11)
@@ -232,6 +236,18 @@ def test_rows_in_lanes_meet_columns_where_they_lie(monkeypatch, k: int, n: int, 
         assert templates(a[:32, :200] @ b[:200])[0].name == "gemm"
         for m in (5, 6, 8, 9, 15, 16, 17, 21, 24, 25, 32, 33):
             assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="about instructions of x86")
+@pytest.mark.parametrize("without", ["-mno-fma", "-mno-avx512f", "-mno-avx"])
+def test_products_of_few_rows_are_right_c_whatever_a_processor_lacks(tmp_path, without: str):
+    cc = compiler.find_compiler()
+    for dtype in ("float32", "float64", "int32"):
+        for b in (array(60, 50, dtype=dtype), array(50, 60, dtype=dtype).mT):
+            (tmp_path / "product.c").write_text(gc.plan(array(9, 60, dtype=dtype) @ b).kernels[0].source)
+            command = [*cc.command, *cc.flags, without, "-fsyntax-only", "product.c"]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("k", [1024, 2047, 5000, 5120, 9300])

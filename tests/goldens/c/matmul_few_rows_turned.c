@@ -331,7 +331,8 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
 #pragma GCC unroll 4
                 for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, x[k + l], c[i]);
+                    for (int i = 0; i < 8; i++)
+                        c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, x[k + l], c[i]);
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -366,7 +367,8 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
 #pragma GCC unroll 4
                 for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
-                    for (int i = 0; i < 8; i++) c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, x[k + l], c[i]);
+                    for (int i = 0; i < 8; i++)
+                        c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, x[k + l], c[i]);
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -524,7 +526,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_54344b22(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_e84c4930(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
