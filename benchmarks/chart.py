@@ -26,7 +26,7 @@ def draw(rows: Sequence[Row], names: Sequence[str], path: Path) -> bool:
     for place, (row, times) in zip(places, shown, strict=True):
         best = min(seconds for peer, seconds in times.items() if peer != peers.OURS)
         if floor := row.floor():
-            axes.plot([floor / best] * 2, [place - 0.3, place + 0.3], color="0.6", linewidth=2, zorder=1)
+            axes.plot([floor[0] / best] * 2, [place - 0.3, place + 0.3], color="0.6", linewidth=2, zorder=1)
     for name in names:
         points = [(times[name] / min(t for p, t in times.items() if p != peers.OURS), place)
                   for place, (_, times) in zip(places, shown, strict=True) if name in times]  # fmt: skip

@@ -51,7 +51,7 @@ def number(value: float) -> str:
 
 
 def table_of_rows(rows: Sequence[Row], names: Sequence[str], times_of: Callable[[Row], Mapping[str, float]],
-                  floor_of: Callable[[Row], float | None]) -> tuple[list[str], list[list[str]]]:
+                  floor_of: Callable[[Row], tuple[float, str] | None]) -> tuple[list[str], list[list[str]]]:
     """Header and cells. The best time of a row is marked with a star."""
     header = ["work", "floor", *map(peers.title, names), "floor / graphc", "best peer / graphc"]
     cells = []
@@ -63,9 +63,9 @@ def table_of_rows(rows: Sequence[Row], names: Sequence[str], times_of: Callable[
         for name in names:
             mark = "*" if times.get(name) == best else ""
             shown.append(number(times[name] * scale) + mark if name in times else "failed" * (name in row.failed))
-        floor, ratio = floor_of(row), speedup(row, times)
+        (floor, bound), ratio = floor_of(row) or (None, ""), speedup(row, times)
         reached = f"{floor / times[peers.OURS]:.2f}" if floor and peers.OURS in times else ""
-        cells.append([f"{row.title} ({unit})", f"{number(floor * scale)} {row.bound}" if floor else "", *shown, reached,
+        cells.append([f"{row.title} ({unit})", f"{number(floor * scale)} {bound}" if floor else "", *shown, reached,
                       "" if ratio is None else f"{ratio:.2f}"])  # fmt: skip
     return header, cells
 

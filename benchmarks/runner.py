@@ -35,8 +35,7 @@ class Row(Struct):
 
     name: str
     title: str
-    floors: list[float] = field(default_factory=list)               # seconds, of each round
-    bound: str = ""                         # by "memory" or "flops"
+    floors: list[tuple[float, str]] = field(default_factory=list)   # of each round: seconds, by "memory" or "flops"
     rounds: dict[str, list[float]] = field(default_factory=dict)    # peer: median seconds of each round
     fastest: dict[str, float] = field(default_factory=dict)         # peer: the quickest batch of all rounds
     failed: dict[str, str] = field(default_factory=dict)            # peer: why it has no time
@@ -45,8 +44,8 @@ class Row(Struct):
     def medians(self) -> dict[str, float]:
         return {peer: statistics.median(times) for peer, times in self.rounds.items() if times}
 
-    def floor(self, of: Callable[[list[float]], float] = statistics.median) -> float | None:
-        """The median of the rounds, or `min`, the best moment of the machine."""
+    def floor(self, of: Callable = statistics.median_low) -> tuple[float, str] | None:
+        """Of the median round, or `min`, of the best moment of the machine: seconds, and by what."""
         return of(self.floors) if self.floors else None
 
 
@@ -171,8 +170,7 @@ class Run:
             self.tell(f"{row.title}: round {number + 1} of {self.rounds}")
             if self.machine:
                 cost = work.cost(*size)
-                seconds, row.bound = self.machine.seconds(cost.reads, cost.writes, cost.flops)
-                row.floors.append(seconds)
+                row.floors.append(self.machine.seconds(cost.reads, cost.writes, cost.flops))
             for peer in self.order.sample(list(row.rounds), len(row.rounds)):
                 self._round(row, peer)
         for peer in row.rounds:

@@ -238,9 +238,19 @@ def test_rows_in_lanes_meet_columns_where_they_lie(monkeypatch, k: int, n: int, 
             assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_few_rows_meet_a_factor_of_which_8_mb_follow(turned: bool):
+    a = array(70, 1100)
+    b = array(2000, 1100).mT if turned else array(1100, 2000)
+    whole = (a @ b).numpy()
+    with settings.override(num_threads=1):
+        for m in (1, 2, 3, 4, 5, 14):
+            assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="about instructions of x86")
 @pytest.mark.parametrize("without", ["-mno-fma", "-mno-avx512f", "-mno-avx"])
-def test_products_of_few_rows_are_right_c_whatever_a_processor_lacks(tmp_path, without: str):
+def test_products_of_few_rows_are_c_whatever_a_processor_lacks(tmp_path, without: str):
     cc = compiler.find_compiler()
     for dtype in ("float32", "float64", "int32"):
         for b in (array(60, 50, dtype=dtype), array(50, 60, dtype=dtype).mT):

@@ -69,8 +69,10 @@ __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, cons
     float *sums, int64_t stride, int start, int done, int more);
 #else
 enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
-enum { GC_DOWN = GC_VECTOR == 64 ? 8 : 6 };     /* rows of a that meet it together, at most, */
-enum { GC_MOST = GC_VECTOR == 64 ? 16 : 0 };    /* and a strip of one vector, if they are all */
+enum {
+    GC_DOWN = GC_VECTOR == 64 ? 8 : 6,          /* rows of a that meet it together, at most, */
+    GC_MOST = GC_VECTOR == 64 ? 16 : GC_DOWN,   /* and a strip of one vector, if they are all */
+};
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
@@ -108,7 +110,7 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
     gc_ahead *ahead)
 {
-    gc_vector c[MAX(GC_DOWN, GC_MOST)][GC_ACROSS];
+    gc_vector c[GC_MOST][GC_ACROSS];
     gc_ahead next = *ahead;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -158,10 +160,16 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
                  ahead);
 }
 
+/* whether so many rows of a meet strips of one vector, all together */
+static inline int gc_is_thin(int64_t rows)
+{
+    return GC_MOST > GC_DOWN && rows > GC_MOST - 4 && rows <= GC_MOST;
+}
+
 /* how many of `left` rows of a are taken together; the last one again where there are fewer */
 static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
 {
-    if (rows > GC_MOST - 4 && rows <= GC_MOST) return GC_MOST;
+    if (gc_is_thin(rows)) return GC_MOST;
     if (GC_DOWN == 8 ? left > 4 : left > 8 || left == 5 || left == 6) return GC_DOWN;
     return rows > 2 ? 4 : rows;
 }
@@ -179,8 +187,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
     const int few = rows <= 2 || (GC_AMD && rows <= 4 && following > 8388608);
     const int64_t most = few ? 8 : deepest;
-    const int thin = rows > GC_MOST - 4 && rows <= GC_MOST;
-    const int64_t across = thin ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
+    const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     for (int64_t k = 0, deep; k < count; k += deep) {
@@ -236,7 +243,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     else if (rows > 2 && some == GC_STRIP)
                         gc_group(step, GC_ACROSS, 2, GC_LINES, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
-                    else if (thin)
+                    else if (gc_is_thin(rows))
                         gc_group(step, 1, 0, GC_STEPS * GC_VECTOR / 64, factors, y, y_stride, deep, panel,
                                  before, after, stride, down, last && more, &ahead);
                     else if (1)
@@ -249,7 +256,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_088cfb69(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_3e10727e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

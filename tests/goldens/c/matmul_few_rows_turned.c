@@ -378,11 +378,12 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
     }
 }
 
+/* more rows of a; what lies in lanes is 256 KB at most: a vector of rows of 8 chunks of k, or 64 rows of one */
 static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
-    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict to, int64_t stride, int more)
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict sums, int64_t stride, int more)
 {
     float lanes[(rows + GC_LANES - 1) / GC_LANES * GC_LANES * count] __attribute__((aligned(64)));
-    float sums[8][GC_LANES] __attribute__((aligned(64)));
+    float parts[8][GC_LANES] __attribute__((aligned(64)));
     for (int64_t r = 0; r < rows; r += GC_LANES) {
         const int64_t wide = rows - r > GC_PART ? GC_LANES : GC_PART;
         const float *row[GC_LANES];     /* the last one again where there are fewer */
@@ -403,13 +404,13 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
         for (int64_t r = 0; r < rows; r += GC_LANES) {
             const int64_t down = MIN(rows - r, GC_LANES), some = MIN(columns - n, 8);
             const void *x = lanes + r * count;
-            float *sum = to + r * stride + n;
+            float *sum = sums + r * stride + n;
             for (int64_t i = 0; more && i < down; i++)
-                for (int64_t l = 0; l < some; l++) sums[l][i] = sum[i * stride + l];
-            if (rows - r <= GC_PART) gc_lanes_part(x, column, count, sums, more, &ahead);
-            else gc_lanes_vector(x, column, count, sums, more, &ahead);
+                for (int64_t l = 0; l < some; l++) parts[l][i] = sum[i * stride + l];
+            if (rows - r <= GC_PART) gc_lanes_part(x, column, count, parts, more, &ahead);
+            else gc_lanes_vector(x, column, count, parts, more, &ahead);
             for (int64_t i = 0; i < down; i++)
-                for (int64_t l = 0; l < some; l++) sum[i * stride + l] = sums[l][i];
+                for (int64_t l = 0; l < some; l++) sum[i * stride + l] = parts[l][i];
         }
     }
 }
@@ -526,7 +527,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_e84c4930(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_dc501b08(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
