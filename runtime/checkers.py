@@ -183,11 +183,13 @@ def _opencl(kernel: KernelSource) -> list[Finding]:
 def _on_devices(kernel: KernelSource) -> list[Finding]:
     import pyopencl as cl
 
+    from graphc.runtime.opencl import devices
+
     try:
-        devices: Sequence[Any] = [d for platform in cl.get_platforms() for d in platform.get_devices()]
+        found = devices(cl)
     except cl.Error:  # no platform
         return []
-    return [_found(f"{d.platform.version} for {d.name}", lambda d=d: _build(cl, d, kernel)) for d in devices]
+    return [_found(f"{d.platform.version} for {d.name}", lambda d=d: _build(cl, d, kernel)) for d in found]
 
 
 def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:

@@ -79,7 +79,7 @@ class OpenClBackend(DeviceBackend):
         import pyopencl as cl
 
         try:
-            found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+            found = devices(cl)
         except cl.Error:  # no platform at all
             return None
         if os.environ.get("PYOPENCL_CTX"):  # pyopencl's own way to choose
@@ -140,6 +140,15 @@ class OpenClBackend(DeviceBackend):
         return ["in memory" if kernel in self._kernels else "not compiled" for kernel in kernels]
 
 
+def devices(cl: Any) -> list[Any]:
+    """Of all platforms, ready to compile."""
+    found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    for device in found:
+        if pocl.NAME in device.platform.name:
+            pocl.name_processor(device.int_ptr)
+    return found
+
+
 class _Kernel(NamedTuple):
     """A compiled kernel. members: how many its arguments have room for, if several."""
 
@@ -161,7 +170,7 @@ class _Queue:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         self.features = opencl_features.find(cl, self.queue, device, self.group)
         self._before, self._is_tried = "", True  # text that precedes kernels; whether it is known that it compiles
-        if "Portable Computing Language" in device.platform.name:
+        if pocl.NAME in device.platform.name:
             self._before, self._is_tried = pocl.DECLARATIONS, False
             self.options += pocl.OPTIONS
         # Arguments belong to a kernel until it is enqueued; and not every driver takes calls of several threads.

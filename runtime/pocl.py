@@ -7,11 +7,26 @@ generated text uses. A function that is missing here is an error of the compiler
 
 Some functions are one instruction of most processors. PoCL calls routines for them, behind which the compiler makes no
 vectors: a fused multiply-add takes four times as long, and rounding five times. Here they are the compiler's own.
+
+PoCL asks LLVM for the processor's name. One that came after its LLVM (PyPI's PoCL 3.0 has that of 2022, Zen 5 is newer)
+is "generic", and that name its compiler refuses (github.com/pocl/pocl/issues/1049): no kernel can be built. Nothing
+sets the name from outside, so `name_processor` writes one with the same instructions into PoCL's description of it.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+from pathlib import Path
+
 OPTIONS = ("-D_OPENCL_H_",)
+
+NAME = "Portable Computing Language"  # of its platform
+_TARGET, _UNKNOWN = b"x86_64-", b"generic\0"  # the processor's name follows the target's in a device's description,
+_FIRST_WORDS = 128  # among these: it is the 80th pointer in PoCL 3.0
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_FLAGS_OF_V3 = {"avx2", "bmi2", "f16c", "fma", "abm", "movbe"}  # in Linux's words: x86-64-v3 of the x86-64 psABI
+_NAMES = {known: ctypes.create_string_buffer(known) for known in (b"x86-64", b"x86-64-v3")}  # PoCL keeps the address
 
 _OF_ONE = ("acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 lgamma log log10 log1p log2 "
            "logb round rsqrt sin sinh tan tanh tgamma").split()  # fmt: skip
@@ -61,3 +76,36 @@ def _by_builtin(name: str, count: int, real: str) -> str:
 
 
 DECLARATIONS = _declarations()
+
+
+def name_processor(description: int) -> bool:
+    """Gives a processor that LLVM doesn't know a name that it does. `description`: the address of what PoCL knows of
+    the device. Returns whether there was something to name; what is not as in PoCL 3.0 is left alone."""
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY)
+    except OSError:  # not Linux
+        return False
+    try:
+        words = [_word(memory, description + k * _WORD) for k in range(_FIRST_WORDS)]
+        places = [k for k in range(1, _FIRST_WORDS) if _read(memory, words[k], len(_UNKNOWN)) == _UNKNOWN
+                  and _read(memory, words[k - 1], len(_TARGET)) == _TARGET]  # fmt: skip
+    finally:
+        os.close(memory)
+    if len(places) != 1:
+        return False
+    flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
+    name = b"x86-64-v3" if _FLAGS_OF_V3 <= set(flags.split()) else b"x86-64"
+    ctypes.c_void_p.from_address(description + places[0] * _WORD).value = ctypes.addressof(_NAMES[name])
+    return True
+
+
+def _word(memory: int, place: int) -> int:
+    return int.from_bytes(_read(memory, place, _WORD), "little")
+
+
+def _read(memory: int, place: int, count: int) -> bytes:
+    """What lies there, or nothing where nothing does."""
+    try:
+        return os.pread(memory, count, place)
+    except (OSError, OverflowError):
+        return b""

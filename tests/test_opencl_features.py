@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import graphc as gc
 from graphc import driver, nn
 from graphc.config import settings
 from graphc.errors import BackendError
+from graphc.runtime import pocl
 from graphc.runtime.emulated import HipEmulated
 from graphc.runtime.opencl import OpenClBackend
 from graphc.runtime.opencl_features import Features, find
@@ -186,3 +188,27 @@ def test_sub_groups_in_three_orders_of_their_items(monkeypatch, size):
                 gc.realize(program(gc.asarray(x)))
     assert equal_bits(*sums)
     driver.forget_programs()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/mem")
+@pytest.mark.parametrize("names, named", [
+    (["x86_64-linux", "generic"], True), (["x86_64-linux", "znver3"], False), (["aarch64-linux", "generic"], False),
+    (["generic", "generic"], False), (["x86_64-linux", "generic"] * 2, False)])  # fmt: skip
+def test_a_processor_that_pocl_does_not_know_gets_a_name(names, named):
+    """PoCL 3.0 calls a Zen 5 "generic", and then refuses that name."""
+    texts = [ctypes.create_string_buffer(name.encode()) for name in names]
+    words = (ctypes.c_uint64 * 256)(*range(256))
+    words[7] = (1 << 64) - 1    # no address at all
+    for k, text in enumerate(texts):
+        words[79 + k] = ctypes.addressof(text)
+    before = list(words)
+    assert pocl.name_processor(ctypes.addressof(words)) == named
+    assert [k for k in range(256) if words[k] != before[k]] == ([80] if named else [])
+    if named:
+        assert ctypes.string_at(words[80]).startswith(b"x86-64")
+
+
+def test_the_device_compiles(queue):
+    """Also on a processor that is newer than the compiler of its OpenCL."""
+    program = queue.cl.Program(queue.context, "__kernel void f(__global float *a) { a[get_global_id(0)] = 1; }")
+    program.build(options=["-cl-std=CL1.2"], cache_dir=False)
