@@ -39,12 +39,12 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others, far
-   ahead. Their L1 caches have eight ways. */
-#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_AMD = 1 };
+#if defined(__AVXVNNI__) && (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+enum { GC_AMD = 1, GC_ZEN5 = 1 };
+#elif defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+enum { GC_AMD = 1, GC_ZEN5 = 0 };
 #else
-enum { GC_AMD = 0 };
+enum { GC_AMD = 0, GC_ZEN5 = 0 };
 #endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -55,7 +55,8 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
     const int rows = GC_AMD ? 1 : lines;
     if (GC_AMD && ahead->left <= 0) return;
 #pragma GCC unroll 16
-    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, 2);
+    for (int l = 0; l < lines; l++)
+        __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, GC_ZEN5 ? 3 : 2);
     ahead->line += 64 * (lines / rows);
     if (ahead->line < ahead->end) return;
     ahead->left -= rows;
@@ -77,7 +78,7 @@ enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a l
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
-#define GC_FEW_LINES (GC_AMD ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)      /* and where there are one or two rows */
+#define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
 
 /* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
    out, 2 it was */
@@ -88,7 +89,7 @@ static inline __attribute__((always_inline)) void gc_strip_row(const int rows, c
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; v++) {
         y[v] = from == 2 ? ((const gc_vector *)panel)[v] : ((const gc_loose *)b)[v];
-        GC_KEEP(y[v]);
+        if (rows > (GC_ZEN5 ? 2 : 1)) GC_KEEP(y[v]);        /* else loads are part of their uses: fewer instructions */
         if (from == 1) ((gc_vector *)panel)[v] = y[v];
     }
 #pragma GCC unroll 16
@@ -256,7 +257,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_3e10727e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cb1acf7c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

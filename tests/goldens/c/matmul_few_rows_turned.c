@@ -145,12 +145,12 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
 #else
 #define GC_KEEP(x)
 #endif
-/* AMD's processors ask memory for rising addresses well enough by themselves, and like to be asked for no others, far
-   ahead. Their L1 caches have eight ways. */
-#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_AMD = 1 };
+#if defined(__AVXVNNI__) && (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+enum { GC_AMD = 1, GC_ZEN5 = 1 };
+#elif defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+enum { GC_AMD = 1, GC_ZEN5 = 0 };
 #else
-enum { GC_AMD = 0 };
+enum { GC_AMD = 0, GC_ZEN5 = 0 };
 #endif
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -161,7 +161,8 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
     const int rows = GC_AMD ? 1 : lines;
     if (GC_AMD && ahead->left <= 0) return;
 #pragma GCC unroll 16
-    for (int l = 0; l < lines; l++) __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, 2);
+    for (int l = 0; l < lines; l++)
+        __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, GC_ZEN5 ? 3 : 2);
     ahead->line += 64 * (lines / rows);
     if (ahead->line < ahead->end) return;
     ahead->left -= rows;
@@ -527,7 +528,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_dc501b08(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_c94678ab(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
