@@ -74,6 +74,10 @@ enum {
     GC_DOWN = GC_VECTOR == 64 ? 8 : 6,          /* rows of a that meet it together, at most, */
     GC_MOST = GC_VECTOR == 64 ? 16 : GC_DOWN,   /* and a strip of one vector, if they are all */
 };
+enum {
+    GC_FEW = GC_ZEN5 ? 4 : 2,                   /* that go along few rows of b, and where many bytes of it follow */
+    GC_FEW_FAR = GC_ZEN5 ? GC_DOWN : GC_AMD ? 4 : 2,
+};
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 
 #define GC_STRIP (GC_ACROSS * GC_LANES)
@@ -186,7 +190,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t deepest = GC_AMD ? 32 : 64;
     const int64_t widest = GC_AMD ? 8192 : 2048;    /* bytes of a row of b */
     const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
-    const int few = rows <= 2 || (GC_AMD && rows <= 4 && following > 8388608);
+    const int few = rows <= (following > 8388608 ? GC_FEW_FAR : GC_FEW);
     const int64_t most = few ? 8 : deepest;
     const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
@@ -257,7 +261,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_cb1acf7c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_d8ffe8b8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
