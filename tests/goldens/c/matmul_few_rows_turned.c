@@ -228,14 +228,12 @@ static inline gc_ahead gc_far_columns_ahead(const float *b, int64_t b_stride, in
 typedef int64_t gc_two __attribute__((may_alias, aligned(4)));
 typedef int64_t gc_twos __attribute__((vector_size(64)));
 
-/* Up to four rows of a and eight columns, two chunks of each side by side in pairs of lanes: sixteen columns that begin
-   4 KB apart meet in one set of the L1 cache, which often has eight ways. Returns how many of `count` it did. */
-static inline __attribute__((always_inline)) int64_t gc_two_chunks(int64_t rows, const float *restrict a,
-    int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums,
-    int64_t stride, int more)
+static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int most, int64_t rows,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    int64_t count, float *restrict sums, int64_t stride, int more)
 {
     count = GC_AMD ? count / 1024 * 1024 : 0;
-    if (!count) return 0;
+    if (!count || rows > most) return 0;
     float both[rows * count];
     for (int64_t k = 0; k < rows * count; k += 1024)
         for (int64_t l = 0; l < 512; l++) {
@@ -248,8 +246,7 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(int64_t rows,
         for (int64_t r = 0; r < 8; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
         gc_ahead next = gc_far_columns_ahead(b, b_stride, columns, count, n + 8, 8);
         for (int64_t k = 0; k < count; k += 1024) {
-            gc_vector c[4];
-            for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
+            gc_vector c[8] = {0};
             for (int64_t l = 0; l < 512; l += 16) {
                 gc_vector x[16];
                 gc_ask(&next, GC_SQUARE_LINES);
@@ -286,14 +283,15 @@ __attribute__((noinline, visibility("hidden"))) void gc_columns(int64_t rows, co
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
     int more);
 #else
-/* up to four rows of a, whose chains take turns */
+enum { GC_TAKING_TURNS = GC_ZEN5 && GC_VECTOR == 64 ? 8 : 4 };
+/* so many rows of a at most, whose chains take turns */
 static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, const float *restrict a,
     int64_t a_stride, const float *const *column, int64_t count, float *restrict sums, int64_t stride, int more,
     gc_ahead *next)
 {
     for (int64_t k = 0; k < count; more = 1) {
         const int64_t k_to = MIN(k + 512, count);
-        gc_vector c[4];
+        gc_vector c[GC_TAKING_TURNS];
         for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
         for (; k + GC_LANES <= k_to; k += GC_LANES) {
             gc_vector x[GC_LANES];
@@ -509,14 +507,16 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
     int more)
 {
-    if (rows > 4) {
+    if (rows > GC_TAKING_TURNS) {
         const int64_t most = GC_VECTOR == 64 && rows <= GC_LANES ? count : 512;
         for (int64_t k = 0; k < count; k += most, more = 1)
             gc_more_rows(rows, a + k, a_stride, b + k, b_stride, columns, MIN(count - k, most),
                          MAX(count - k - most, 0), sums, stride, more);
         return;
     }
-    const int64_t done = gc_two_chunks(rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
+    const int64_t done = rows <= 4 ?
+        gc_two_chunks(4, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) :
+        gc_two_chunks(GC_TAKING_TURNS, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
     if (done == count) return;
     a += done, b += done, count -= done, more |= done > 0;
     for (int64_t n = 0; n < columns; n += GC_LANES) {
@@ -528,7 +528,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_c94678ab(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_d44527d7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
