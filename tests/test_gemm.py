@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -260,11 +262,44 @@ def test_products_of_few_rows_are_c_whatever_a_processor_lacks(tmp_path, without
             assert done.returncode == 0, done.stderr
 
 
+FEW_ROWS = """
+import hashlib
+import numpy as np
+import graphc as gc
+random, bits = np.random.default_rng(3), hashlib.sha256()
+for dtype in ("float32", "float64", "int32"):
+    b = (random.standard_normal((2100, 1100)) * 100).astype(dtype)
+    for m in (1, 2, 3, 4, 6, 8, 9, 13, 16):
+        for k, n in ((2100, 1100), (700, 90)):
+            a = (random.standard_normal((m, k)) * 100).astype(dtype)
+            for right in (gc.asarray(b[:k, :n]), gc.asarray(np.ascontiguousarray(b[:k, :n].T)).mT):
+                bits.update((gc.asarray(a) @ right).numpy().tobytes())
+print(bits.hexdigest())
+"""
+PROCESSORS = {  # what a compiler says of one with the instructions of this machine
+    "Zen 4": "-D__znver4__=1 -U__AVXVNNI__", "Zen 5": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1",
+    "others": " ".join(f"-U__znver{k}__" for k in (1, 2, 3, 4, 5))}  # fmt: skip
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64")
+def test_few_rows_have_the_same_bits_the_ways_of_all_processors(tmp_path):
+    """How memory is asked for, and how many rows go together, depends on who made the processor."""
+    cc, found = compiler.find_compiler(), {}
+    own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu"}
+    own["GRAPHC_NUM_THREADS"] = "1"     # which over 8 MB of a factor follow at first
+    for name, flags in PROCESSORS.items():
+        environ = os.environ | own | {"GRAPHC_CC": " ".join([*cc.command, flags])}
+        done = subprocess.run([sys.executable, "-c", FEW_ROWS], env=environ, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found[name] = done.stdout
+    assert len(set(found.values())) == 1, found
+
+
 @pytest.mark.parametrize("k", [1024, 2047, 5000, 5120, 9300])
 def test_few_rows_go_through_two_chunks_of_a_column_at_a_time(k: int):
     a, b = array(20, k), array(37, k + 1)[:, 1:].mT
     whole = (a @ b).numpy()
-    for m in (1, 2, 3, 4):
+    for m in (1, 2, 3, 4, 5, 8, 9):
         assert templates(a[:m] @ b)[0].name == "gemv"
         assert equal_bits((a[:m] @ b).numpy(), whole[:m])
 
