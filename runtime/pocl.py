@@ -10,14 +10,15 @@ vectors: a fused multiply-add takes four times as long, and rounding five times.
 
 PoCL asks LLVM for the processor's name. One that came after its LLVM (PyPI's PoCL 3.0 has that of 2022, Zen 5 is newer)
 is "generic", and that name its compiler refuses (github.com/pocl/pocl/issues/1049): no kernel can be built. Nothing
-sets the name from outside, so `name_processor` writes one with the same instructions into PoCL's description of it.
+sets the name from outside, so `name_processor` writes one of a family that it belongs to into PoCL's description of it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
+
+from graphc.ir.target import instruction_sets
 
 OPTIONS = ("-D_OPENCL_H_",)
 
@@ -25,7 +26,7 @@ NAME = "Portable Computing Language"  # of its platform
 _TARGET, _UNKNOWN = b"x86_64-", b"generic\0"  # the processor's name follows the target's in a device's description,
 _FIRST_WORDS = 128  # among these: it is the 80th pointer in PoCL 3.0
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-_FLAGS_OF_V3 = {"avx2", "bmi2", "f16c", "fma", "abm", "movbe"}  # in Linux's words: x86-64-v3 of the x86-64 psABI
+_SETS_OF_V3 = {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}  # of x86-64-v3, in the x86-64 psABI
 _NAMES = {known: ctypes.create_string_buffer(known) for known in (b"x86-64", b"x86-64-v3")}  # PoCL keeps the address
 
 _OF_ONE = ("acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 lgamma log log10 log1p log2 "
@@ -93,8 +94,7 @@ def name_processor(description: int) -> bool:
         os.close(memory)
     if len(places) != 1:
         return False
-    flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
-    name = b"x86-64-v3" if _FLAGS_OF_V3 <= set(flags.split()) else b"x86-64"
+    name = b"x86-64-v3" if _SETS_OF_V3 <= instruction_sets() else b"x86-64"
     ctypes.c_void_p.from_address(description + places[0] * _WORD).value = ctypes.addressof(_NAMES[name])
     return True
 

@@ -283,10 +283,10 @@ PROCESSORS = {  # what a compiler says of one with the instructions of this mach
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64")
 def test_few_rows_have_the_same_bits_the_ways_of_all_processors(tmp_path):
-    """How memory is asked for, and how many rows go together, depends on who made the processor."""
+    """How memory is asked for, and how many rows go together, depends on who made the processor, and on whether over
+    8 MB of a factor follow for a thread."""
     cc, found = compiler.find_compiler(), {}
-    own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu"}
-    own["GRAPHC_NUM_THREADS"] = "1"     # which over 8 MB of a factor follow at first
+    own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu", "GRAPHC_NUM_THREADS": "1"}
     for name, flags in PROCESSORS.items():
         environ = os.environ | own | {"GRAPHC_CC": " ".join([*cc.command, flags])}
         done = subprocess.run([sys.executable, "-c", FEW_ROWS], env=environ, capture_output=True, text=True)

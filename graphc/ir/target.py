@@ -68,15 +68,21 @@ def l2_bytes() -> int:
 
 
 @functools.cache
+def instruction_sets() -> frozenset[str]:
+    """Of an x86-64 processor, by Linux's names for them; none where the system does not say."""
+    try:
+        with open(CPUINFO) as file:
+            flags = next((line for line in file if line.startswith("flags")), "")
+    except OSError:
+        return frozenset()
+    return frozenset(flags.split())
+
+
+@functools.cache
 def vector_bytes() -> int:
     """Of the vectors in which the C compiler multiplies on this machine, as far as that is worth knowing: 64 with
     AVX-512, else 32, as if it had AVX."""
-    try:
-        with open(CPUINFO) as file:
-            flags = next((line.split() for line in file if line.startswith("flags")), [])
-    except OSError:
-        return 32
-    return 64 if "avx512f" in flags else 32
+    return 64 if "avx512f" in instruction_sets() else 32
 
 
 def panel_bytes() -> int:
