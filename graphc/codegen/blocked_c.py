@@ -19,7 +19,7 @@ from graphc.ir.trees import CHUNKS
 
 PANEL = 64              # columns that go through all blocks together
 AHEAD = 1024            # words that are asked for before they are read: the blocks of a panel lie one after the other
-FARTHER = 3             # as many times as far where that is measured to be better, but only into the L2 cache
+FARTHER = 3             # as many times as far where that is measured to be better (on AMD)
 KINDS = {4: "nibbles", 8: "bytes", 0: "integers"}      # "digits": 4, where the left factor has more than 8 bits
 
 
