@@ -268,9 +268,9 @@ import numpy as np
 import graphc as gc
 random, bits = np.random.default_rng(3), hashlib.sha256()
 for dtype in ("float32", "float64", "int32"):
-    b = (random.standard_normal((2100, 1100)) * 100).astype(dtype)
+    b = (random.standard_normal((2101, 1100)) * 100).astype(dtype)
     for m in (1, 2, 3, 4, 6, 8, 9, 13, 16):
-        for k, n in ((2100, 1100), (700, 90)):
+        for k, n in ((2101, 1100), (700, 90)):
             a = (random.standard_normal((m, k)) * 100).astype(dtype)
             for right in (gc.asarray(b[:k, :n]), gc.asarray(np.ascontiguousarray(b[:k, :n].T)).mT):
                 bits.update((gc.asarray(a) @ right).numpy().tobytes())

@@ -66,8 +66,8 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
 }
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
-    float *sums, int64_t stride, int start, int done, int more);
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t above, int64_t rest,
+    float *parts, float *sums, int64_t stride, int start, int done, int more);
 #else
 enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
 enum {
@@ -76,7 +76,7 @@ enum {
 };
 enum {
     GC_FEW = GC_ZEN5 ? 4 : 2,                   /* that go along few rows of b, and where many bytes of it follow */
-    GC_FEW_FAR = GC_ZEN5 ? GC_DOWN : GC_AMD ? 4 : 2,
+    GC_FEW_FAR = GC_AMD ? 4 : 2,
 };
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 
@@ -165,6 +165,76 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
                  ahead);
 }
 
+/* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down`.
+   Lines are asked for one by one: memory gives less for as many at once. */
+static inline __attribute__((always_inline)) void gc_along_rows(const int rows, const int steps, int64_t down,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    float *restrict chains, int64_t apart, gc_ahead *ahead)
+{
+    gc_vector x[GC_DOWN][2], y[2];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int k = 0; k < steps; k++) x[r][k] = a[MIN(r, down - 1) * a_stride + k] - (gc_vector){0};
+#pragma GCC unroll 1
+    for (int64_t n = 0; n < columns; n += GC_LANES) {
+#pragma GCC unroll 2
+        for (int k = 0; k < steps; k++) {
+            y[k] = *(const gc_loose *)(b + k * b_stride + n);
+            GC_KEEP(y[k]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            if (r % (rows / steps) == 0 && n * (int64_t)sizeof *b % 64 == 0) gc_ask(ahead, 1);
+            gc_vector chain = *(gc_vector *)(chains + r * apart + n);
+#pragma GCC unroll 2
+            for (int k = 0; k < steps; k++) chain = gc_fma_vector(x[r][k], y[k], chain);
+            *(gc_vector *)(chains + r * apart + n) = chain;
+        }
+    }
+}
+
+/* The product with whole vectors of rows of b, along one or two of these after the other. Returns how many columns. */
+static inline __attribute__((always_inline)) int64_t gc_along(const int rows, int64_t down,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    int64_t count, int64_t rest, float *parts, float *sums, int64_t stride, int start, int done, int more)
+{
+    float chains[(32768 + GC_DOWN * 64) / sizeof *b] __attribute__((aligned(64)));
+    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b), apart = wide + 64 / sizeof *b;
+    const int64_t whole = columns / GC_LANES * GC_LANES, run = MIN(wide, whole) * sizeof *b;
+    gc_ahead ahead = {(const char *)(b + 16384 / run * b_stride) + 16384 % run, 0, run,
+                      b_stride * sizeof *b, count - 16384 / run};
+    ahead.end = ahead.line - 16384 % run + run;
+    for (int64_t left = 0, asked = 0; left < whole; left += wide) {
+        const int64_t some = MIN(wide, whole - left);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t n = 0; n < some; n++)
+                chains[r * apart + n] = start ? 0 : parts[MIN(r, down - 1) * stride + left + n];
+        for (int64_t k = 0, steps; k < count; k += steps) {
+            if (ahead.left <= 0 && asked < whole) {     /* then the next columns, or the next rows */
+                const int below = (asked += wide) >= whole;
+                const float *next = b + (below ? count * b_stride : asked);
+                ahead = (gc_ahead){(const char *)next, 0, MIN(wide, below ? whole : whole - asked) * sizeof *b,
+                                   b_stride * sizeof *b, below ? MIN(rest, GC_DOWN) : count};
+                ahead.end = ahead.line + ahead.run;
+            }
+            steps = rows > 4 && k + 2 <= count ? 2 : 1;
+            if (steps == 2)
+                gc_along_rows(rows, 2, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains, apart,
+                              &ahead);
+            else
+                gc_along_rows(rows, 1, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains, apart,
+                              &ahead);
+        }
+        for (int64_t r = 0; r < down; r++) {
+            float *to = (done ? sums : parts) + r * stride + left;
+            for (int64_t n = 0; n < some; n++)
+                to[n] = done && more ? to[n] + chains[r * apart + n] : chains[r * apart + n];
+        }
+    }
+    return whole;
+}
+
 /* whether so many rows of a meet strips of one vector, all together */
 static inline int gc_is_thin(int64_t rows)
 {
@@ -179,11 +249,11 @@ static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
     return rows > 2 ? 4 : rows;
 }
 
-/* Adds to `parts`, or with the last rows of a chunk (`done`), to `sums` if there is `more` than this chunk. `rest`: how
-   many rows of b follow in memory. */
+/* Adds to `parts`, or with the last rows of a chunk (`done`), to `sums` if there is `more` than this chunk. `above` and
+   `rest`: how many rows of b lie before and behind these in memory. */
 static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts,
-    float *sums, int64_t stride, int start, int done, int more)
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t above, int64_t rest,
+    float *parts, float *sums, int64_t stride, int start, int done, int more)
 {
     float x[4096] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
@@ -195,6 +265,16 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
+    int64_t first = 0;
+    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && above * columns * (int64_t)sizeof *b + following > 8388608) {
+        if (rows <= 4)
+            first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
+                             start, done, more);
+        else if (1)
+            first = gc_along(GC_DOWN, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
+                             start, done, more);
+    }
+    if (first == columns) return;
     for (int64_t k = 0, deep; k < count; k += deep) {
         deep = MIN(count - k, most);
         for (int64_t r = 0, step; r < rows; r += step) {
@@ -204,8 +284,8 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     x[r * deep + step * l + i] = a[MIN(r + i, rows - 1) * a_stride + k + l];
         }
         const int last = done && k + deep == count;
-        for (int64_t left = 0; left < columns; left += wide) {
-            const int64_t right = MIN(left + wide, columns), next = right < columns ? right : 0;
+        for (int64_t left = first; left < columns; left += wide) {
+            const int64_t right = MIN(left + wide, columns), next = right < columns ? right : first;
             const float *then = b + (next ? k : k + deep) * b_stride + next;
             gc_ahead ahead = {(const char *)then, (const char *)then, 0, b_stride * sizeof *b, 0};
             ahead.run = MIN(wide, columns - next) * sizeof *b;
@@ -261,7 +341,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_d8ffe8b8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_529f0eb4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -316,8 +396,8 @@ int64_t contract_dot_d8ffe8b8(void *const *buf, const int64_t *arg, int64_t begi
                     const int64_t k_to = MIN(k_from + 512, k_last);
                     const int64_t k_part = k_from;
                     gc_sweep(m_last - m_first, a_rows + k_from - k_first, a2, &x1[k_part * a4 + n_first],
-                             a5, n_last - n_first, k_to - k_from, a7 - k_to, parts,
-                             dot0, stride, 1, 1, k_from > 0);
+                             a5, n_last - n_first, k_to - k_from, k_from, a7 - k_to,
+                             parts, dot0, stride, 1, 1, k_from > 0);
                 }
             }
             const int64_t n_from = n_first, n_to = n_last;
