@@ -129,12 +129,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r + 8] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
                 : GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 32
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -157,12 +151,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 16
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -178,13 +166,13 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
         }
+#endif
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
-#endif
 }
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_scores(int vectors, const float *restrict lanes, const float *const *k,

@@ -112,12 +112,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r + 8] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
                 : GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 32
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -140,12 +134,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 16
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -161,13 +149,13 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
         }
+#endif
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
-#endif
 }
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
@@ -368,7 +356,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_a49606aa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

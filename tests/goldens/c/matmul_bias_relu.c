@@ -94,12 +94,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r + 8] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
                 : GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 32
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -122,12 +116,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 16
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -143,13 +131,13 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
         }
+#endif
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
-#endif
 }
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_turn_a(const float *restrict in, int64_t in_stride, int64_t some,
@@ -340,7 +328,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 }
 #endif
 
-int64_t contract_dot_where_12935ae6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_5a3930f1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

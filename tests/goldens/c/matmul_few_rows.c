@@ -64,6 +64,12 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
     ahead->end += rows * ahead->apart;
     ahead->line = ahead->end - ahead->run;
 }
+
+/* on GC_ZEN5, turn `at` of asking for what others ask for at once: its memory gives less for many lines at once */
+static inline __attribute__((always_inline)) void gc_ask_in_turn(gc_ahead *ahead, int lines, int64_t at, int64_t turns)
+{
+    for (int64_t l = lines * at / turns; GC_ZEN5 && l < lines * (at + 1) / turns; l++) gc_ask(ahead, 1);
+}
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
     const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t above, int64_t rest,
@@ -123,10 +129,12 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
         for (int v = 0; v < vectors; v++)
             c[r][v] = before ? ((const gc_vector *)(before + MIN(r, down - 1) * stride))[v] : (gc_vector){0};
     for (; (lines || vectors == 2) && count >= GC_STEPS; count -= GC_STEPS) {
-        if (lines) gc_ask(&next, lines);
+        if (lines && !GC_ZEN5) gc_ask(&next, lines);
 #pragma GCC unroll 4
-        for (int k = 0; k < GC_STEPS; k++, x += rows, b += b_stride, panel += GC_STRIP)
+        for (int k = 0; k < GC_STEPS; k++, x += rows, b += b_stride, panel += GC_STRIP) {
+            gc_ask_in_turn(&next, lines, k, GC_STEPS);
             gc_strip_row(rows, vectors, from, c, x, b, panel);
+        }
     }
     for (; count; count--, x += rows, b += b_stride, panel += GC_STRIP)
         gc_strip_row(rows, vectors, from, c, x, b, panel);
@@ -165,8 +173,7 @@ static inline __attribute__((always_inline)) void gc_group(int64_t rows, const i
                  ahead);
 }
 
-/* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down`.
-   Lines are asked for one by one: memory gives less for as many at once. */
+/* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down` */
 static inline __attribute__((always_inline)) void gc_along_rows(const int rows, const int steps, int64_t down,
     const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
     float *restrict chains, int64_t apart, gc_ahead *ahead)
@@ -185,7 +192,7 @@ static inline __attribute__((always_inline)) void gc_along_rows(const int rows, 
         }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
-            if (r % (rows / steps) == 0 && n * (int64_t)sizeof *b % 64 == 0) gc_ask(ahead, 1);
+            if (n * (int64_t)sizeof *b % 64 == 0) gc_ask_in_turn(ahead, steps, r, rows);
             gc_vector chain = *(gc_vector *)(chains + r * apart + n);
 #pragma GCC unroll 2
             for (int k = 0; k < steps; k++) chain = gc_fma_vector(x[r][k], y[k], chain);
@@ -341,7 +348,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_529f0eb4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_91c1af9b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

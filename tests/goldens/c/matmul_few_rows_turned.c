@@ -83,12 +83,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r + 8] = rows == 16 ? GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
                 : GC_SHUFFLE(p, q, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 32
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -111,12 +105,6 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 2, 3, 8, 9, 10, 11);
             x[r + 4] = GC_SHUFFLE(p, q, 4, 5, 6, 7, 12, 13, 14, 15);
         }
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r += 4) {
-        const gc_vector second = x[r + 2];
-        x[r + 2] = x[r + 1];
-        x[r + 1] = second;
-    }
 #elif GC_VECTOR == 16
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -132,13 +120,13 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
             x[r] = GC_SHUFFLE(p, q, 0, 1, 4, 5);
             x[r + 2] = GC_SHUFFLE(p, q, 2, 3, 6, 7);
         }
+#endif
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r += 4) {
         const gc_vector second = x[r + 2];
         x[r + 2] = x[r + 1];
         x[r + 1] = second;
     }
-#endif
 }
 #if defined(__x86_64__)
 #define GC_KEEP(x) __asm__("" : "+v"(x))
@@ -169,6 +157,12 @@ static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const 
     if (ahead->left <= 0) ahead->apart = 0;     /* the same row again */
     ahead->end += rows * ahead->apart;
     ahead->line = ahead->end - ahead->run;
+}
+
+/* on GC_ZEN5, turn `at` of asking for what others ask for at once: its memory gives less for many lines at once */
+static inline __attribute__((always_inline)) void gc_ask_in_turn(gc_ahead *ahead, int lines, int64_t at, int64_t turns)
+{
+    for (int64_t l = lines * at / turns; GC_ZEN5 && l < lines * (at + 1) / turns; l++) gc_ask(ahead, 1);
 }
 #define GC_DEEP (GC_VECTOR == 32 ? 4 : GC_LANES)
 /* `deep` elements of each of GC_LANES columns, turned: a vector for each k */
@@ -249,7 +243,7 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int mos
             gc_vector c[8] = {0};
             for (int64_t l = 0; l < 512; l += 16) {
                 gc_vector x[16];
-                gc_ask(&next, GC_SQUARE_LINES);
+                if (!GC_ZEN5) gc_ask(&next, GC_SQUARE_LINES);
 #pragma GCC unroll 16
                 for (int i = 0; i < 16; i++) {
                     gc_vector some = *(const gc_loose *)(column[i / 2] + k + l + i % 2 * 512);
@@ -258,6 +252,7 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int mos
                 }
                 gc_square(x, 16);
                 for (int64_t r = 0; r < rows; r++) {
+                    gc_ask_in_turn(&next, GC_SQUARE_LINES, r, rows);
                     const gc_two *factors = (const gc_two *)(both + r * count + k + 2 * l);
                     gc_vector sum = c[r];
 #pragma GCC unroll 16
@@ -295,9 +290,10 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
         for (; k + GC_LANES <= k_to; k += GC_LANES) {
             gc_vector x[GC_LANES];
-            if (GC_AMD) gc_ask(next, GC_SQUARE_LINES);
+            if (GC_AMD && !GC_ZEN5) gc_ask(next, GC_SQUARE_LINES);
             gc_some_columns(x, GC_LANES, column, k);
             for (int64_t r = 0; r < rows; r++) {
+                gc_ask_in_turn(next, GC_SQUARE_LINES, r, rows);
                 gc_vector sum = c[r];
 #pragma GCC unroll 16
                 for (int l = 0; l < GC_LANES; l++)
@@ -325,13 +321,15 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
         const int64_t k_to = MIN(k + 512, count);
         gc_vector c[8] = {0};
         while (k + 16 <= k_to) {
-            gc_ask(ahead, 8);
-            for (const int64_t stop = k + 16; k < stop; k += 4)
+            if (!GC_ZEN5) gc_ask(ahead, 8);
+            for (const int64_t stop = k + 16; k < stop; k += 4) {
+                     if (GC_ZEN5) gc_ask(ahead, 2);
 #pragma GCC unroll 4
                 for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
                     for (int i = 0; i < 8; i++)
                         c[i] = gc_fma_vector(column[i][k + l] - (gc_vector){0}, x[k + l], c[i]);
+            }
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -361,13 +359,15 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
         const int64_t k_to = MIN(k + 512, count);
         gc_part c[8] = {0};
         while (k + 16 <= k_to) {
-            gc_ask(ahead, 8);
-            for (const int64_t stop = k + 16; k < stop; k += 4)
+            if (!GC_ZEN5) gc_ask(ahead, 8);
+            for (const int64_t stop = k + 16; k < stop; k += 4) {
+                     if (GC_ZEN5) gc_ask(ahead, 2);
 #pragma GCC unroll 4
                 for (int l = 0; l < 4; l++)
 #pragma GCC unroll 8
                     for (int i = 0; i < 8; i++)
                         c[i] = gc_fma_part(column[i][k + l] - (gc_part){0}, x[k + l], c[i]);
+            }
         }
         for (; k < k_to; k++)
 #pragma GCC unroll 8
@@ -528,7 +528,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_d44527d7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_0cd23dbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
