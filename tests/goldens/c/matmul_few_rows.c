@@ -91,7 +91,7 @@ enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a l
 #define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
 
 /* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
-   out, 2 it was */
+   out, 2 it was. GC_ZEN5 leaves out some of the lines that it is asked for far ahead, so it is asked again. */
 static inline __attribute__((always_inline)) void gc_strip_row(const int rows, const int vectors, const int from,
     gc_vector (*c)[GC_ACROSS], const float *restrict x, const float *restrict b, float *restrict panel)
 {
@@ -99,6 +99,7 @@ static inline __attribute__((always_inline)) void gc_strip_row(const int rows, c
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; v++) {
         y[v] = from == 2 ? ((const gc_vector *)panel)[v] : ((const gc_loose *)b)[v];
+        if (GC_ZEN5 && (from == 1 || rows > GC_DOWN)) __builtin_prefetch(b + GC_STRIP + v * GC_LANES);   /* again */
         if (rows > (GC_ZEN5 ? 2 : 1)) GC_KEEP(y[v]);        /* else loads are part of their uses: fewer instructions */
         if (from == 1) ((gc_vector *)panel)[v] = y[v];
     }
@@ -348,7 +349,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_91c1af9b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_bf7727f3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
