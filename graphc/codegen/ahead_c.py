@@ -31,3 +31,14 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
     return {"step": LINE // load.dtype.itemsize, "rising": False,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
+
+
+def between(statements: list[dict]) -> list[dict]:
+    """The statements, of which a loop over the rows of a square that was turned asks for the next square, a row in each
+    turn: processors have few lines on their way, and leave out what is asked for beyond that."""
+    for k, square in enumerate(statements):
+        after = (x for x in statements[k + 1:] if x["kind"] == "loop" and x.get("extent") == square.get("extent"))
+        if square["kind"] == "turned" and square["next"] and (loop := next(after, None)):
+            loop["body"].insert(0, {**square, "kind": "asked", "axis": loop["axis"]})
+            square["next"] = 0
+    return statements

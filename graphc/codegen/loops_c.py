@@ -12,7 +12,7 @@ import json
 from msgspec.structs import replace
 
 from graphc.codegen import Rendered
-from graphc.codegen.ahead_c import is_large, soon
+from graphc.codegen.ahead_c import between, is_large, soon
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
@@ -128,7 +128,7 @@ class _Model:
 
     def statements(self, body: tuple, enclosing: dict) -> list[dict]:
         with self.spell.inside(body):
-            return [self.statement(s, enclosing) for s in body]
+            return between([self.statement(s, enclosing) for s in body])
 
     def statement(self, s, enclosing: dict) -> dict:
         if type(s) is Let:
@@ -207,8 +207,8 @@ class _Model:
         place = f"{self.kernel.buffers[number].name}[{self.spell.index(first, number)}]"
         return {"kind": "turned", "type": t, "place": place, "stride": self.spell.arg(stride),
                 "next": self.kernel.width if is_large(self, s.value) else 0, "step": LINE // s.value.dtype.itemsize,
-                "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "name": s.local,
-                "row": self.spell.arg(s.index.coefficient(rows.axis))}
+                "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "extent": rows.axis.extent,
+                "name": s.local, "row": self.spell.arg(s.index.coefficient(rows.axis))}
 
     def moved(self, s: Loop, start: str, stop: str, mover: str = "__builtin_memcpy") -> dict:
         if mover == "gc_stream":
@@ -226,7 +226,7 @@ class _Model:
         if (few := self.by_few(s.body, s.axis)) is not None:
             return few.model(self, start, stop, s)
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
-        return {"kind": kind, "axis": s.axis.name, "start": start, "stop": stop,
+        return {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop,
                 "body": self.statements(s.body, enclosing)}
 
     def by_few(self, body: tuple, axis: Axis) -> ShortStretches | None:
