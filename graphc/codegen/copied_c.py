@@ -67,5 +67,5 @@ def turned_from(x: Loop) -> tuple[Store, Loop] | None:
     if len(x.body) != 1 or type(inner) is not Loop or len(inner.body) != 1 or type(inner.body[0]) is not Store:
         return None
     s = inner.body[0]
-    turned = s.local is not None and s.value.op is LOAD and s.value.attrs[1].coefficient(inner.axis) == 1
+    turned = s.local is not None and s.value.op is LOAD and s.value.attrs[1].coefficient(inner.axis)
     return (s, inner) if turned and s.index.coefficient(x.axis) == 1 else None

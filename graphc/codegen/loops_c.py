@@ -37,6 +37,7 @@ from graphc.ir.node import Node
 from graphc.ir.program import KernelSource
 from graphc.ir.target import LINE, rounded_up
 
+WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted, "blocked": blocked}
@@ -178,7 +179,9 @@ class _Model:
             if s.limit is not None and s.limit.const != s.axis.extent:
                 stop = f"MIN({stop}, {self.spell.index(s.limit)})"
             if turned := turned_from(s):
-                return self.turned(s, *turned)
+                store, rows = turned
+                whole = store.value.dtype.itemsize in WORDS and store.value.attrs[1].coefficient(rows.axis) in (1, -1)
+                return self.turned(s, store, rows) if whole else self.counted(s, start, stop, enclosing)
             streams = self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body)
             if streams and self.by_few(s.body, s.axis) is None:
                 return self.moved(s, start, stop, "gc_stream") if _is_move(s) else self.streamed(s, start, stop)
@@ -198,17 +201,21 @@ class _Model:
     def turned(self, columns: Loop, s: Store, rows: Loop) -> dict:
         """Squares of memory, turned into rows of a local array."""
         number, index = s.value.attrs
-        t = {4: "float", 8: "double"}[s.value.dtype.itemsize]       # bits that are only moved
+        t = WORDS[s.value.dtype.itemsize]       # bits that are only moved
         for name in ("vectors", "square", "turn", "anyturn"):
             self.spell.helpers[f"gc_tiles_{name}_{t}"] = None
         stride, start, stop = index.coefficient(columns.axis), self.tile["start"], self.tile["stop"]
-        first = ix.add(index, ix.mul(ix.of(rows.axis), -1))
+        step, count = index.coefficient(rows.axis), self.spell.stop(rows)
+        first = ix.add(index, ix.mul(ix.of(rows.axis), -step))
         first = ix.add(ix.add(first, ix.mul(ix.of(columns.axis), -stride)), ix.mul(ix.of(Axis(start, stride)), stride))
+        name, row = s.local, self.spell.arg(s.index.coefficient(rows.axis))
+        if step < 0:        # what lies first in memory is the last row
+            first = ix.add(first, ix.mul(ix.of(Axis(f"({count} - 1)", rows.axis.extent)), step))
+            name, row = f"({name} + ({count} - 1) * {row})", f"-{row}"
         place = f"{self.kernel.buffers[number].name}[{self.spell.index(first, number)}]"
         return {"kind": "turned", "type": t, "place": place, "stride": self.spell.arg(stride),
                 "next": self.kernel.width if is_large(self, s.value) else 0, "step": LINE // s.value.dtype.itemsize,
-                "columns": f"{stop} - {start}", "rows": self.spell.stop(rows), "extent": rows.axis.extent,
-                "name": s.local, "row": self.spell.arg(s.index.coefficient(rows.axis))}
+                "columns": f"{stop} - {start}", "rows": count, "extent": rows.axis.extent, "name": name, "row": row}
 
     def moved(self, s: Loop, start: str, stop: str, mover: str = "__builtin_memcpy") -> dict:
         if mover == "gc_stream":

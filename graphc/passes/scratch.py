@@ -14,8 +14,8 @@ from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, LOCAL, Accumulate, Local, Loop, Store, below, data_exprs, index_of, operands
 from graphc.ir.node import Node, make, rebuild, topological
+from graphc.ir.target import LINE
 
-TURNABLE = (4, 8)           # bytes of an element of which squares are turned in registers
 EXPENSIVE = 6               # cost of an operation from which on a load is cheaper
 
 
@@ -124,25 +124,29 @@ def strided_reads(stages: list, column: Axis, row: Axis) -> list[Node]:
 
 
 def contiguous_across(stages: list, column: Axis, rows: list[Axis]) -> Axis | None:
-    """The axis along which neighbours in memory are read that are apart along a column."""
+    """The axis whose neighbours lie side by side in memory, or nearly so, and are apart along a column."""
     for stage in stages:
         for expr in below(_roots(stage)):
             if expr.op is LOAD and is_strided(expr.attrs[1], column):
-                for row in rows:
-                    if expr.attrs[1].coefficient(row) == 1:
-                        return row
+                row = next((row for row in rows if _is_near(expr, row)), None)
+                if row:
+                    return row
     return None
 
 
+def _is_near(load: Node, axis: Axis) -> bool:
+    """Whether neighbours along the axis share lines of memory."""
+    return 0 < abs(load.attrs[1].coefficient(axis)) * load.dtype.itemsize < LINE
+
+
 def keep_turned(stages: list, column: Axis, block: Loop, rows: int, tile: int) -> list:
-    """Gather what is contiguous along the rows of a block, and strided along its columns, into local arrays whose rows
-    are contiguous: squares of it are turned in registers. Returns the statements."""
+    """Gather what lies side by side, or nearly so, along the rows of a block, and apart along its columns, into local
+    arrays whose rows are contiguous: squares of it are turned in registers. Returns the statements."""
     row, found = block.axis, {}
     for stage in stages:
         for expr in below(_roots(stage)):
             if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
-                    and expr.attrs[1].coefficient(row) == 1 and ix.is_linear(expr.attrs[1]) \
-                    and expr.dtype.itemsize in TURNABLE and expr.dtype.kind != "c":
+                    and _is_near(expr, row) and ix.is_linear(expr.attrs[1]):
                 found.setdefault(expr, f"turned{len(found)}")
     size = next((expr.dtype.itemsize for expr in found), 0)
     statements: list = []

@@ -4,31 +4,38 @@ expression inside its readers.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
-    SLICE, SOURCE, WINDOW,
+    BUFFER, CONCAT, CONST, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PARAM, PERMUTE, REDUCE,
+    RESHAPE, SCAN, SCATTER, SLICE, SOURCE, WINDOW, Op,
 )
+from graphc.ir.target import Target
 from graphc.passes.evaluate import (
     PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_long_text,
     is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
 )
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
+TURNED = 1 << 18            # bytes of an array that is turned before rows of it are summed (measured),
+TURNED_ROW = 128            # and elements of its rows
+ONE_SET = 2048              # bytes: lines so far apart meet in few sets of the L1 cache
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
 
 Users = dict[Node, list[Node]]
 
 
-def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users, buffers: int
+def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users, target: Target
                        ) -> tuple[set[Node], set[Node]]:
-    """Expressions that are written to memory, and what has loops of its own. `buffers`: of one kernel."""
+    """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
+    if not target.group:
+        stored |= {node for node in order if turns(node) and _is_read_by_rows(node, users, anchors)}
     stored |= _cut_tangled(order, stored, anchors)
-    stored |= _cut_large(order, stored, anchors, buffers)
+    stored |= _cut_large(order, stored, anchors, target.buffers)
     return stored, anchors
 
 
@@ -148,16 +155,68 @@ def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
     return dealt and _is_summed(top, users, anchors)
 
 
+def turns(node: Node) -> bool:
+    """Whether it is a large array whose rows are columns in memory: a loop along one of them touches a line for each
+    element, and again for the next, as the L1 cache does not keep so many. A map of its own turns squares of it."""
+    if node.op is not PERMUTE or node.nbytes < TURNED:
+        return False
+    order, src = node.attrs[0], node.srcs[0]
+    wide = [k for k in order if src.shape[k] != 1]
+    row = prod(src.shape[k] for k in wide[wide.index(max(wide)) + 1:])      # elements between neighbours in memory
+    if row <= UNROLLED or row < TURNED_ROW and not _meets_in_sets(node):     # short rows go side by side
+        return False
+    while src.op is RESHAPE or (src.op.kind == ELEMENTWISE and src.srcs[0].size == src.size):
+        src = src.srcs[0]
+    return src.op is BUFFER or (src.op is not EXPAND and src.op.kind != SOURCE)
+
+
+def _meets_in_sets(node: Node) -> bool:
+    """Whether all lines that a row of a PERMUTE lies in meet in few sets of the L1 cache."""
+    shape, axis = node.srcs[0].shape, next(k for k in reversed(node.attrs[0]) if node.srcs[0].shape[k] != 1)
+    return prod(shape[axis + 1:]) * node.dtype.itemsize % ONE_SET == 0
+
+
 def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether a loop over rows reads an expression, or what is computed from its elements one by one."""
-    seen, stack = {node}, [node]
+    return any(user.op.kind == REDUCE for user in _readers(node, users, anchors, (RESHAPE, PERMUTE)))
+
+
+def _is_read_by_rows(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether other loops read it than those of a map, and of a sum across its rows, which turn squares as well, and
+    those of a product, which go along another factor's columns, unless this one is computed from straight arrays too.
+    A running sum takes longer than the turning, unless all lines of a row meet in one set."""
+    found = _readers(node, users, anchors, (RESHAPE, SLICE))
+    sums = [user for user in found if user.op.kind == REDUCE]
+    if len(sums) > 1 or any(user.attrs[0] == len(user.srcs[0].shape) - 1 for user in sums):
+        return True
+    return any((user.op is DOT and any(map(_is_straight, user.srcs))) or (user.op.kind == SCAN and _meets_in_sets(node))
+               or user.op.kind == GATHER or user.op in (CONCAT, PAD) for user in found)
+
+
+def _readers(node: Node, users: Users, anchors: set[Node], movements: Collection[Op]) -> set[Node]:
+    """What has loops of its own, or moves elements otherwise, and reads most of an expression or what is computed from
+    its elements one by one."""
+    seen, stack, found = {node}, [node], set()
     while stack:
         for user in users.get(stack.pop(), ()):
-            if user.op.kind == REDUCE and user in anchors:
-                return True
-            if (user.op.kind == ELEMENTWISE or user.op in (RESHAPE, PERMUTE)) and user not in seen:
+            if user in anchors or not (user.op.kind == ELEMENTWISE or user.op in movements):
+                found.add(user)
+            elif user not in seen and user.size > node.size // 4:
                 seen.add(user)
                 stack.append(user)
+    return found
+
+
+def _is_straight(factor: Node) -> bool:
+    """Whether what a factor is computed from is not all turned."""
+    seen, stack = {factor}, [factor]
+    while stack:
+        node = stack.pop()
+        if node.op.kind != ELEMENTWISE and node.op is not PERMUTE and node is not factor:
+            return True
+        new = [s for s in node.srcs if s.size == factor.size and s not in seen] if node.op.kind == ELEMENTWISE else []
+        seen.update(new)
+        stack += new
     return False
 
 
