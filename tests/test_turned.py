@@ -71,6 +71,14 @@ def test_a_map_turns_what_other_loops_read(what: str):
     assert kernels(f(x, y)) < number
 
 
+def test_what_reads_it_as_well_as_it_lies_is_not_turned():
+    x, y = gc.asarray(normal(512, 512)), gc.asarray(normal(512, 512))
+    few = gc.asarray(np.array([3, 500, 7]))
+    for tensor in (gc.take(x.T, few, axis=0), x.T @ y, x.T @ (y * 2), (x.T + 1) @ y[0], gc.sum(x.T, axis=0),
+                   gc.cumulative_sum(x[:, :500].T, axis=1), gc.sum(x[:16].T, axis=1)):
+        assert kernels(tensor) == 1
+
+
 def test_rows_do_not_store_columns():
     x = gc.asarray(normal(512, 512))
     assert kernels(x.T - gc.mean(x, axis=1)) == 2

@@ -128,9 +128,9 @@ def contiguous_across(stages: list, column: Axis, rows: list[Axis]) -> Axis | No
     for stage in stages:
         for expr in below(_roots(stage)):
             if expr.op is LOAD and is_strided(expr.attrs[1], column):
-                row = next((row for row in rows if _is_near(expr, row)), None)
-                if row:
-                    return row
+                near = [row for row in rows if _is_near(expr, row)]
+                if near:
+                    return min(near, key=lambda row: abs(expr.attrs[1].coefficient(row)))
     return None
 
 

@@ -33,7 +33,7 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
     """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
     if not target.group:
-        stored |= {node for node in order if turns(node) and _is_read_by_rows(node, users, anchors)}
+        stored |= {node for node in order if turns(node) and _is_better_turned(node, users, anchors)}
     stored |= _cut_tangled(order, stored, anchors)
     stored |= _cut_large(order, stored, anchors, target.buffers)
     return stored, anchors
@@ -181,7 +181,7 @@ def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:
     return any(user.op.kind == REDUCE for user in _readers(node, users, anchors, (RESHAPE, PERMUTE)))
 
 
-def _is_read_by_rows(node: Node, users: Users, anchors: set[Node]) -> bool:
+def _is_better_turned(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether other loops read it than those of a map, and of a sum across its rows, which turn squares as well, and
     those of a product, which go along another factor's columns, unless this one is computed from straight arrays too.
     A running sum takes longer than the turning, unless all lines of a row meet in one set."""
@@ -189,8 +189,9 @@ def _is_read_by_rows(node: Node, users: Users, anchors: set[Node]) -> bool:
     sums = [user for user in found if user.op.kind == REDUCE]
     if len(sums) > 1 or any(user.attrs[0] == len(user.srcs[0].shape) - 1 for user in sums):
         return True
-    return any((user.op is DOT and any(map(_is_straight, user.srcs))) or (user.op.kind == SCAN and _meets_in_sets(node))
-               or user.op.kind == GATHER or user.op in (CONCAT, PAD) for user in found)
+    return any((user.op is DOT and any(_is_mixed(factor, node) for factor in user.srcs))
+               or (user.op.kind == SCAN and _meets_in_sets(node))
+               or (user.op.kind == GATHER or user.op in (CONCAT, PAD)) and user.size > node.size // 4 for user in found)
 
 
 def _readers(node: Node, users: Users, anchors: set[Node], movements: Collection[Op]) -> set[Node]:
@@ -207,17 +208,18 @@ def _readers(node: Node, users: Users, anchors: set[Node], movements: Collection
     return found
 
 
-def _is_straight(factor: Node) -> bool:
-    """Whether what a factor is computed from is not all turned."""
-    seen, stack = {factor}, [factor]
+def _is_mixed(factor: Node, turned: Node) -> bool:
+    """Whether a factor is computed, element by element, from what is turned and from something that is not."""
+    seen, stack, straight = {factor}, [factor], False
     while stack:
         node = stack.pop()
-        if node.op.kind != ELEMENTWISE and node.op is not PERMUTE and node is not factor:
-            return True
-        new = [s for s in node.srcs if s.size == factor.size and s not in seen] if node.op.kind == ELEMENTWISE else []
-        seen.update(new)
-        stack += new
-    return False
+        if node.op.kind == ELEMENTWISE:
+            new = [src for src in node.srcs if src.size == factor.size and src not in seen]
+            seen.update(new)
+            stack += new
+        else:
+            straight |= node.op is not PERMUTE
+    return straight and turned in seen
 
 
 def _must_store(node: Node, users: Sequence[Node]) -> bool:
