@@ -274,7 +274,8 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     int64_t first = 0;
-    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && above * columns * (int64_t)sizeof *b + following > 8388608) {
+    const int64_t all = above * columns * (int64_t)sizeof *b + following;
+    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && columns >= GC_LANES && all > 8388608) {
         if (rows <= 4)
             first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
                              start, done, more);
@@ -349,7 +350,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_bf7727f3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_faaa2c06(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
