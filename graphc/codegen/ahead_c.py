@@ -9,6 +9,7 @@ from graphc.ir.node import Node
 from graphc.ir.target import LINE
 
 LARGE = 1 << 22     # bytes of an array that is not expected in a cache,
+HUGE = 48 << 20     # of one that no cache holds,
 SOON = 8192         # and how many before it is read it is asked for: two pages
 
 
@@ -16,11 +17,16 @@ def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
     """What a loop over an axis reads SOON bytes or `far` elements later than at `at`; None where it does not go through
     a large array."""
     place = ahead(model, load, axis, at, far or SOON // load.dtype.itemsize) if is_large(model, load) else None
-    return place and {**place, "rising": True}
+    return place and {**place, "rising": True, "huge": _bytes(model, load) >= HUGE}
 
 
 def is_large(model, load: Node) -> bool:
-    return model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize >= LARGE
+    return _bytes(model, load) >= LARGE
+
+
+def _bytes(model, load: Node) -> int:
+    """Of the array that is read."""
+    return model.kernel.buffers[load.attrs[0]].size * load.dtype.itemsize
 
 
 def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
@@ -29,7 +35,7 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     if load.srcs or index.coefficient(axis) != 1 or data_exprs(index):
         return None
     place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
-    return {"step": LINE // load.dtype.itemsize, "rising": False,
+    return {"step": LINE // load.dtype.itemsize, "rising": False, "huge": False,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
 
 
