@@ -263,7 +263,9 @@ def test_products_of_few_rows_are_c_whatever_a_processor_lacks(tmp_path, without
 
 
 FEW_ROWS = """
+import ctypes
 import hashlib
+import mmap
 import numpy as np
 import graphc as gc
 random, bits = np.random.default_rng(3), hashlib.sha256()
@@ -274,10 +276,25 @@ for dtype in ("float32", "float64", "int32"):
             a = (random.standard_normal((m, k)) * 100).astype(dtype)
             for right in (gc.asarray(b[:k, :n]), gc.asarray(np.ascontiguousarray(b[:k, :n].T)).mT):
                 bits.update((gc.asarray(a) @ right).numpy().tobytes())
+def guarded(k, n, dtype):       # whose end is that of a page before one that can't be read
+    nbytes = k * n * np.dtype(dtype).itemsize
+    pages = -(-nbytes // 4096) * 4096
+    memory = mmap.mmap(-1, pages + 4096)
+    end = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + pages
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(end), 4096, 0) == 0
+    return np.frombuffer(memory, np.uint8)[pages - nbytes:pages].view(dtype).reshape(k, n)
+for m, k, n, dtype in ((6, 1179, 1000, "float64"), (4, 1179, 2000, "float32"), (3, 9000, 250, "float32")):
+    b = guarded(k, n, dtype)
+    b[:] = random.standard_normal((k, n))
+    a = random.standard_normal((m, k)).astype(dtype)
+    bits.update((gc.asarray(a) @ gc.asarray(b, copy=False)).numpy().tobytes())
+few = [np.ones(shape, "float32") for shape in ((4, 3, 300000), (4, 300000, 10))]    # columns than lanes
+bits.update((gc.asarray(few[0]) @ gc.asarray(few[1])).numpy().tobytes())
 print(bits.hexdigest())
 """
 PROCESSORS = {  # what a compiler says of one with the instructions of this machine
     "Zen 4": "-D__znver4__=1 -U__AVXVNNI__", "Zen 5": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1",
+    "Zen 5 without AVX-512": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1 -mno-avx512f",
     "others": " ".join(f"-U__znver{k}__" for k in (1, 2, 3, 4, 5))}  # fmt: skip
 
 

@@ -61,8 +61,8 @@ def copied_from(x: Loop, dtype: DType) -> Copied | None:
 
 
 def turned_from(x: Loop) -> tuple[Store, Loop] | None:
-    """Of a loop over columns: the store and the loop around it, over rows, if that gathers into a local array what is
-    contiguous along the rows in memory, and along the columns in the array."""
+    """Of a loop over columns: the store and the loop around it, over rows, if that gathers into a local array what
+    lies side by side, or nearly so, along the rows in memory, and along the columns in the array."""
     inner = x.body[0]
     if len(x.body) != 1 or type(inner) is not Loop or len(inner.body) != 1 or type(inner.body[0]) is not Store:
         return None

@@ -128,25 +128,26 @@ def contiguous_across(stages: list, column: Axis, rows: list[Axis]) -> Axis | No
     for stage in stages:
         for expr in below(_roots(stage)):
             if expr.op is LOAD and is_strided(expr.attrs[1], column):
-                near = [row for row in rows if _is_near(expr, row)]
+                near = [row for row in rows if _is_nearer(expr, row, column)]
                 if near:
                     return min(near, key=lambda row: abs(expr.attrs[1].coefficient(row)))
     return None
 
 
-def _is_near(load: Node, axis: Axis) -> bool:
-    """Whether neighbours along the axis share lines of memory."""
-    return 0 < abs(load.attrs[1].coefficient(axis)) * load.dtype.itemsize < LINE
+def _is_nearer(load: Node, row: Axis, column: Axis) -> bool:
+    """Whether neighbours along the rows share lines of memory, and lie closer than those along a column."""
+    near, far = (abs(load.attrs[1].coefficient(axis)) for axis in (row, column))
+    return 0 < near < far and near * load.dtype.itemsize < LINE
 
 
 def keep_turned(stages: list, column: Axis, block: Loop, rows: int, tile: int) -> list:
     """Gather what lies side by side, or nearly so, along the rows of a block, and apart along its columns, into local
-    arrays whose rows are contiguous: squares of it are turned in registers. Returns the statements."""
+    arrays whose rows are contiguous: squares of words are turned in registers. Returns the statements."""
     row, found = block.axis, {}
     for stage in stages:
         for expr in below(_roots(stage)):
             if expr.op is LOAD and not expr.srcs and is_strided(expr.attrs[1], column) \
-                    and _is_near(expr, row) and ix.is_linear(expr.attrs[1]):
+                    and _is_nearer(expr, row, column) and ix.is_linear(expr.attrs[1]):
                 found.setdefault(expr, f"turned{len(found)}")
     size = next((expr.dtype.itemsize for expr in found), 0)
     statements: list = []

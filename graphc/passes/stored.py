@@ -20,7 +20,9 @@ from graphc.passes.evaluate import (
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 TURNED = 1 << 18            # bytes of an array that is turned before rows of it are summed (measured),
-TURNED_ROW = 128            # and elements of its rows
+TURNED_ROW = 128            # and elements of its rows,
+TURNED_LONG_ROW = 1024      # of eight bytes,
+TURNED_HUGE = 1 << 24       # and bytes of one that is turned before it is gathered or padded
 ONE_SET = 2048              # bytes: lines so far apart meet in few sets of the L1 cache
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
@@ -163,11 +165,22 @@ def turns(node: Node) -> bool:
     order, src = node.attrs[0], node.srcs[0]
     wide = [k for k in order if src.shape[k] != 1]
     row = prod(src.shape[k] for k in wide[wide.index(max(wide)) + 1:])      # elements between neighbours in memory
-    if row <= UNROLLED or row < TURNED_ROW and not _meets_in_sets(node):     # short rows go side by side
-        return False
-    while src.op is RESHAPE or (src.op.kind == ELEMENTWISE and src.srcs[0].size == src.size):
-        src = src.srcs[0]
-    return src.op is BUFFER or (src.op is not EXPAND and src.op.kind != SOURCE)
+    least = UNROLLED + 1 if _meets_in_sets(node) else TURNED_ROW if node.dtype.itemsize <= 4 else TURNED_LONG_ROW
+    return row >= least and _lies_in_memory(src)    # shorter rows go side by side
+
+
+def _lies_in_memory(node: Node) -> bool:
+    """Whether an expression reads an array of its size, and not only what is repeated to it."""
+    seen, stack = {node}, [node]
+    while stack:
+        below = stack.pop()
+        if below.op is BUFFER or is_anchor(below):
+            return True
+        if below.op.kind == ELEMENTWISE or (below.op.kind == MOVEMENT and below.op is not EXPAND):
+            new = {src for src in below.srcs if src.size >= node.size} - seen
+            seen |= new
+            stack += new
+    return False
 
 
 def _meets_in_sets(node: Node) -> bool:
@@ -185,13 +198,16 @@ def _is_better_turned(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether other loops read it than those of a map, and of a sum across its rows, which turn squares as well, and
     those of a product, which go along another factor's columns, unless this one is computed from straight arrays too.
     A running sum takes longer than the turning, unless all lines of a row meet in one set."""
-    found = _readers(node, users, anchors, (RESHAPE, SLICE))
-    sums = [user for user in found if user.op.kind == REDUCE]
-    if len(sums) > 1 or any(user.attrs[0] == len(user.srcs[0].shape) - 1 for user in sums):
+    found, meets = _readers(node, users, anchors, (RESHAPE, SLICE)), _meets_in_sets(node)
+    sums = {user for user in found if user.op.kind == REDUCE}
+    if any(user.attrs[0] == len(user.srcs[0].shape) - 1 for user in sums):
         return True
+    if any(not sums.isdisjoint(_readers(user, users, anchors, (RESHAPE, EXPAND))) for user in sums):
+        return True     # they sum across its rows one after the other
     return any((user.op is DOT and any(_is_mixed(factor, node) for factor in user.srcs))
-               or (user.op.kind == SCAN and _meets_in_sets(node))
-               or (user.op.kind == GATHER or user.op in (CONCAT, PAD)) and user.size > node.size // 4 for user in found)
+               or (user.op.kind == SCAN and meets)
+               or (user.op.kind == GATHER or user.op in (CONCAT, PAD)) and user.size > node.size // 4
+               and (meets or node.nbytes >= TURNED_HUGE) for user in found)
 
 
 def _readers(node: Node, users: Users, anchors: set[Node], movements: Collection[Op]) -> set[Node]:

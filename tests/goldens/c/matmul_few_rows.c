@@ -208,7 +208,7 @@ static inline __attribute__((always_inline)) int64_t gc_along(const int rows, in
     int64_t count, int64_t rest, float *parts, float *sums, int64_t stride, int start, int done, int more)
 {
     float chains[(32768 + GC_DOWN * 64) / sizeof *b] __attribute__((aligned(64)));
-    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b), apart = wide + 64 / sizeof *b;
+    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b) / GC_LANES * GC_LANES, apart = wide + 64 / sizeof *b;
     const int64_t whole = columns / GC_LANES * GC_LANES, run = MIN(wide, whole) * sizeof *b;
     gc_ahead ahead = {(const char *)(b + 16384 / run * b_stride) + 16384 % run, 0, run,
                       b_stride * sizeof *b, count - 16384 / run};
@@ -275,7 +275,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     int64_t first = 0;
     const int64_t all = above * columns * (int64_t)sizeof *b + following;
-    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && columns >= GC_LANES && all > 8388608) {
+    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && columns >= 64 && all > 8388608) {
         if (rows <= 4)
             first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
                              start, done, more);
@@ -350,7 +350,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_faaa2c06(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_a7db63d9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
