@@ -117,6 +117,12 @@ def test_tensors_are_not_looked_at_twice(quick_runs, monkeypatch):
     assert not looks and quick_runs == [True] * 3 and state.node.value.address == address and int(count) == 9
     weights[7].assign(gc.zeros(4))
     assert f(x, 1.0).tolist() == [184.0] * 4 and looks
+    count.assign(3)                             # a constant: another trace
+    for k in range(3):
+        assert f(x, 1.0).tolist() == [184.0] * 4 and int(count) == 4 + k
+    looks.clear(), quick_runs.clear()
+    f(x, 1.0)
+    assert not looks and quick_runs == [True]
 
 
 def test_an_index_out_of_range_is_told_of(quick_runs, backend):

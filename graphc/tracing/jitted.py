@@ -143,12 +143,15 @@ class Jitted:
                 else:
                     return MISS
             node, count = None, len(nodes)      # a replay counts who holds a node
-            for replay in self._replays.get(tuple(key), ()):
+            replays = self._replays.get(tuple(key), ())
+            for place, replay in enumerate(replays):
                 if replay.steady is not None:
                     result = replay.steady.run(replay, handles, nodes, numbers)
                     if result is not MISS:
+                        _to_front(replays, place)
                         return result
                 if replay.accepts(handles, nodes):
+                    _to_front(replays, place)
                     if replay.in_place and not replay.inline:
                         return run_and_watch(replay, handles, nodes, numbers, count)
                     break
@@ -191,7 +194,7 @@ class Jitted:
 
     def _find(self, call: Call) -> Replay | None:
         """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
-        for replay in self._replays.get(call.key, ()):
+        for replay in tuple(self._replays.get(call.key, ())):
             closed = replay.closed_for(call.handles)
             if closed is None:
                 continue
@@ -223,6 +226,12 @@ class Jitted:
 
 def _never(args: tuple):
     return MISS
+
+
+def _to_front(replays: list[Replay], place: int) -> None:
+    """To look through all that another one closes over takes longer than some programs. Under the lock."""
+    if place:
+        replays.insert(0, replays.pop(place))
 
 
 def _places_and_names(f: Callable, places, names, what: str) -> frozenset:
