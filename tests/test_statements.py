@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 
 import numpy as np
@@ -15,6 +16,15 @@ from graphc import driver
 from graphc.runtime import compiler
 
 CHUNK = 25      # sequences whose kernels are compiled together
+
+
+@pytest.fixture(autouse=True)
+def only_new_garbage() -> Iterator[None]:
+    """The statement `collect()` looks at what a test has made, and not at all that the tests before it have left."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

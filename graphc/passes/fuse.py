@@ -22,7 +22,8 @@ from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import inlined_costs, never_stored
 from graphc.passes.parts import write_parts
-from graphc.passes.stored import MAX_STATEMENTS, TURNED, TURNED_ROW, stored_and_anchors, turns
+from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
+from graphc.passes.turned import is_turned, stores_columns
 from graphc.passes.units import Unit, Units
 
 MAX_COLUMN_ANCHORS = 16     # each keeps a few arrays over the tile on the stack
@@ -284,14 +285,14 @@ class _Builder:
         if group.kind == "column" and not self.target.group and max((k for k, n in enumerate(own) if n != 1),
                                                                     default=0) not in coordinates:
             return "its rows lie across the columns of that kernel"
-        if group.kind == "row" and not self.target.group and _is_turned(unit.node, coordinates):
+        if group.kind == "row" and not self.target.group and stores_columns(unit.node, coordinates):
             return "its columns lie along the rows of that kernel"
         group.coordinates[unit.node] = coordinates
         return None
 
     def _as_rows(self, unit: Unit, group: Group) -> None:
         """A map kernel whose stores are rows of what the unit reduces becomes a row kernel that stores them too."""
-        if not self.target.group and any(turns(store) for store in group.stores):
+        if not self.target.group and any(is_turned(store) for store in group.stores):
             return
         own = [k for k, n in enumerate(unit.node.shape) if n != 1]
         coordinates: dict[Node, tuple[int, ...]] = {}
@@ -387,13 +388,6 @@ class _Builder:
                            "better than storing them" for n in group.anchors if n.op is WEIGHTED]
         order = sorted(range(len(self.groups)), key=lambda k: (self.groups[k].level, k))
         return Schedule(roots, [self.groups[k] for k in order], in_memory, self.notes, known, self.target)
-
-
-def _is_turned(node: Node, coordinates: tuple[int, ...]) -> bool:
-    """Whether rows that are parallel in these coordinates would store a large array column by column."""
-    wide = [k for k, n in enumerate(node.shape) if n != 1]
-    row = prod(node.shape[k] for k in wide if k not in coordinates)
-    return node.nbytes >= TURNED and row >= TURNED_ROW and wide[-1] in coordinates
 
 
 def _most_anchors(group: Group) -> int:

@@ -4,30 +4,23 @@ expression inside its readers.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from math import prod
+from collections.abc import Sequence
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, CONST, DOT, ELEMENTWISE, EXPAND, GATHER, LIBRARY, MOVEMENT, OTHER, PAD, PARAM, PERMUTE, REDUCE,
-    RESHAPE, SCAN, SCATTER, SLICE, SOURCE, WINDOW, Op,
+    BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
+    SLICE, SOURCE, WINDOW,
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
     PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_long_text,
     is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
 )
+from graphc.passes.turned import Users, is_better_turned, readers
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
-TURNED = 1 << 18            # bytes of an array that is turned before rows of it are summed (measured),
-TURNED_ROW = 128            # and elements of its rows,
-TURNED_LONG_ROW = 1024      # of eight bytes,
-TURNED_HUGE = 1 << 24       # and bytes of one that is turned before it is gathered or padded
-ONE_SET = 2048              # bytes: lines so far apart meet in few sets of the L1 cache
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
-
-Users = dict[Node, list[Node]]
 
 
 def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users, target: Target
@@ -35,7 +28,7 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
     """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
     if not target.group:
-        stored |= {node for node in order if turns(node) and _is_better_turned(node, users, anchors)}
+        stored |= {node for node in order if is_better_turned(node, users, anchors)}
     stored |= _cut_tangled(order, stored, anchors)
     stored |= _cut_large(order, stored, anchors, target.buffers)
     return stored, anchors
@@ -157,85 +150,9 @@ def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
     return dealt and _is_summed(top, users, anchors)
 
 
-def turns(node: Node) -> bool:
-    """Whether it is a large array whose rows are columns in memory: a loop along one of them touches a line for each
-    element, and again for the next, as the L1 cache does not keep so many. A map of its own turns squares of it."""
-    if node.op is not PERMUTE or node.nbytes < TURNED:
-        return False
-    order, src = node.attrs[0], node.srcs[0]
-    wide = [k for k in order if src.shape[k] != 1]
-    row = prod(src.shape[k] for k in wide[wide.index(max(wide)) + 1:])      # elements between neighbours in memory
-    least = UNROLLED + 1 if _meets_in_sets(node) else TURNED_ROW if node.dtype.itemsize <= 4 else TURNED_LONG_ROW
-    return row >= least and _lies_in_memory(src)    # shorter rows go side by side
-
-
-def _lies_in_memory(node: Node) -> bool:
-    """Whether an expression reads an array of its size, and not only what is repeated to it."""
-    seen, stack = {node}, [node]
-    while stack:
-        below = stack.pop()
-        if below.op is BUFFER or is_anchor(below):
-            return True
-        if below.op.kind == ELEMENTWISE or (below.op.kind == MOVEMENT and below.op is not EXPAND):
-            new = {src for src in below.srcs if src.size >= node.size} - seen
-            seen |= new
-            stack += new
-    return False
-
-
-def _meets_in_sets(node: Node) -> bool:
-    """Whether all lines that a row of a PERMUTE lies in meet in few sets of the L1 cache."""
-    shape, axis = node.srcs[0].shape, next(k for k in reversed(node.attrs[0]) if node.srcs[0].shape[k] != 1)
-    return prod(shape[axis + 1:]) * node.dtype.itemsize % ONE_SET == 0
-
-
 def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether a loop over rows reads an expression, or what is computed from its elements one by one."""
-    return any(user.op.kind == REDUCE for user in _readers(node, users, anchors, (RESHAPE, PERMUTE)))
-
-
-def _is_better_turned(node: Node, users: Users, anchors: set[Node]) -> bool:
-    """Whether other loops read it than those of a map, and of a sum across its rows, which turn squares as well, and
-    those of a product, which go along another factor's columns, unless this one is computed from straight arrays too.
-    A running sum takes longer than the turning, unless all lines of a row meet in one set."""
-    found, meets = _readers(node, users, anchors, (RESHAPE, SLICE)), _meets_in_sets(node)
-    sums = {user for user in found if user.op.kind == REDUCE}
-    if any(user.attrs[0] == len(user.srcs[0].shape) - 1 for user in sums):
-        return True
-    if any(not sums.isdisjoint(_readers(user, users, anchors, (RESHAPE, EXPAND))) for user in sums):
-        return True     # they sum across its rows one after the other
-    return any((user.op is DOT and any(_is_mixed(factor, node) for factor in user.srcs))
-               or (user.op.kind == SCAN and meets)
-               or (user.op.kind == GATHER or user.op in (CONCAT, PAD)) and user.size > node.size // 4
-               and (meets or node.nbytes >= TURNED_HUGE) for user in found)
-
-
-def _readers(node: Node, users: Users, anchors: set[Node], movements: Collection[Op]) -> set[Node]:
-    """What has loops of its own, or moves elements otherwise, and reads most of an expression or what is computed from
-    its elements one by one."""
-    seen, stack, found = {node}, [node], set()
-    while stack:
-        for user in users.get(stack.pop(), ()):
-            if user in anchors or not (user.op.kind == ELEMENTWISE or user.op in movements):
-                found.add(user)
-            elif user not in seen and user.size > node.size // 4:
-                seen.add(user)
-                stack.append(user)
-    return found
-
-
-def _is_mixed(factor: Node, turned: Node) -> bool:
-    """Whether a factor is computed, element by element, from what is turned and from something that is not."""
-    seen, stack, straight = {factor}, [factor], False
-    while stack:
-        node = stack.pop()
-        if node.op.kind == ELEMENTWISE:
-            new = [src for src in node.srcs if src.size == factor.size and src not in seen]
-            seen.update(new)
-            stack += new
-        else:
-            straight |= node.op is not PERMUTE
-    return straight and turned in seen
+    return any(user.op.kind == REDUCE for user in readers(node, users, anchors, (RESHAPE, PERMUTE)))
 
 
 def _must_store(node: Node, users: Sequence[Node]) -> bool:
@@ -291,11 +208,11 @@ def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> se
     cut: set[Node] = set()
     if sum(node.op is RESHAPE for node in order) <= MAX_TURNS:
         return cut
-    turns: dict[Node, tuple[int, bool]] = {}    # reshapes under it, and whether axes were moved since the last
+    below: dict[Node, tuple[int, bool]] = {}    # reshapes under it, and whether axes were moved since the last
     for node in order:
         count, moved = 0, False
         if node.op.kind != SOURCE and node not in anchors and node not in stored:
-            count, moved = max((turns[s] for s in node.srcs), default=(0, False))
+            count, moved = max((below[s] for s in node.srcs), default=(0, False))
             if node.op is RESHAPE:
                 if moved and [n for n in node.shape if n != 1] != [n for n in node.srcs[0].shape if n != 1]:
                     count, moved = count + 1, False
@@ -304,7 +221,7 @@ def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> se
             if count > MAX_TURNS:
                 cut.add(node)
                 count = 0
-        turns[node] = count, moved
+        below[node] = count, moved
     return cut
 
 
