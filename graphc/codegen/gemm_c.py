@@ -78,7 +78,8 @@ def gemv(model, s: Template) -> dict:
     nests["a"]["offset"] = scratch(rounded_up(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
             "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "apart": apart,
-            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
+            "length": " * ".join(map(model.spell.extent, k.axes)), "m": part(model, m), "n": part(model, n),
+            "columns": " * ".join(map(model.spell.extent, n.axes)),
             "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
             "turned": scratch(max(SQUARE * SQUARE, rows * width)) if turned else None, **nests,
             "epilogue": _epilogue(model, s)}

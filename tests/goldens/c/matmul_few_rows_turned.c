@@ -214,54 +214,53 @@ static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_
 static inline gc_ahead gc_far_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
     int64_t n, int64_t most)
 {
-    const int far = columns * count * (int64_t)sizeof *b > 1048576;
-    return gc_columns_ahead(b, b_stride, columns, count, 0, n, far ? most : 0);
+    return gc_columns_ahead(b, b_stride, columns, count, 0, n, columns * count * sizeof *b > 1048576 ? most : 0);
 }
 
 #if GC_VECTOR == 64
-typedef int64_t gc_two __attribute__((may_alias, aligned(4)));
-typedef int64_t gc_twos __attribute__((vector_size(64)));
+typedef int64_t gc_two __attribute__((may_alias, aligned(4))), gc_twos __attribute__((vector_size(64)));
 
-static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int most, int64_t rows,
+static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int most, const int near, int64_t rows,
     const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
     int64_t count, float *restrict sums, int64_t stride, int more)
 {
+    const int abreast = near && most == 1 ? 2 : 1;
     count = GC_AMD ? count / 1024 * 1024 : 0;
     if (!count || rows > most) return 0;
     float both[rows * count];
     for (int64_t k = 0; k < rows * count; k += 1024)
         for (int64_t l = 0; l < 512; l++) {
             const float *from = a + k / count * a_stride + k % count + l;
-            both[k + 2 * l] = from[0];
-            both[k + 2 * l + 1] = from[512];
+            both[k + 2 * l] = from[0], both[k + 2 * l + 1] = from[512];
         }
-    for (int64_t n = 0; n < columns; n += 8) {
-        const float *column[8];     /* where they begin; the last one again where there are fewer */
-        for (int64_t r = 0; r < 8; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
+    for (int64_t n = 0; n < columns; n += 8 * abreast) {
+        const float *column[16];    /* where they begin; the last one again where there are fewer */
+        for (int64_t r = 0; r < 8 * abreast; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
         gc_ahead next = gc_far_columns_ahead(b, b_stride, columns, count, n + 8, 8);
         for (int64_t k = 0; k < count; k += 1024) {
             gc_vector c[8] = {0};
-            for (int64_t l = 0; l < 512; l += 16) {
-                gc_vector x[16];
-                if (!GC_ZEN5) gc_ask(&next, GC_SQUARE_LINES);
+            for (int64_t l = 0; l < 512; l += 16)
+#pragma GCC unroll 2
+                for (int g = 0; g < abreast; g++) {
+                    gc_vector x[16];
+                    if (!GC_ZEN5) gc_ask(&next, GC_SQUARE_LINES);
 #pragma GCC unroll 16
-                for (int i = 0; i < 16; i++) {
-                    gc_vector some = *(const gc_loose *)(column[i / 2] + k + l + i % 2 * 512);
-                    GC_KEEP(some);
-                    x[i] = some;
-                }
-                gc_square(x, 16);
-                for (int64_t r = 0; r < rows; r++) {
-                    gc_ask_in_turn(&next, GC_SQUARE_LINES, r, rows);
-                    const gc_two *factors = (const gc_two *)(both + r * count + k + 2 * l);
-                    gc_vector sum = c[r];
+                    for (int i = 0; i < 16; i++) {
+                        gc_vector some = *(const gc_loose *)(column[8 * g + i / 2] + k + l + i % 2 * 512);
+                        GC_KEEP(some);
+                        x[i] = some;
+                    }
+                    gc_square(x, 16);
+                    for (int64_t r = 0; r < rows; r++) {
+                        if (!near) gc_ask_in_turn(&next, GC_SQUARE_LINES, r, rows);
+                        const gc_two *y = (const gc_two *)(both + r * count + k + 2 * l);
+                        gc_vector sum = c[g + r];
 #pragma GCC unroll 16
-                    for (int i = 0; i < 16; i++)
-                        sum = gc_fma_vector((gc_vector)(factors[i] + (gc_twos){0}), x[i], sum);
-                    c[r] = sum;
+                        for (int i = 0; i < 16; i++) sum = gc_fma_vector((gc_vector)(y[i] + (gc_twos){0}), x[i], sum);
+                        c[g + r] = sum;
+                    }
                 }
-            }
-            for (int64_t r = 0; r < rows; r++) {
+            for (int64_t r = 0; r < rows * abreast; r++) {
                 const gc_vector two = GC_SHUFFLE(c[r], c[r], 0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
                 gc_part *to = (gc_part *)(sums + r * stride + n);
                 *to = (k || more ? *to + GC_LOWER(two) : GC_LOWER(two)) + GC_UPPER(two);
@@ -275,8 +274,8 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int mos
 #endif
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
-    int more);
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int near, float *restrict sums,
+    int64_t stride, int more);
 #else
 enum { GC_TAKING_TURNS = GC_ZEN5 && GC_VECTOR == 64 ? 8 : 4 };
 /* so many rows of a at most, whose chains take turns */
@@ -504,8 +503,8 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
 #endif
 
 static __attribute__((noinline)) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, float *restrict sums, int64_t stride,
-    int more)
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int near, float *restrict sums,
+    int64_t stride, int more)
 {
     if (rows > GC_TAKING_TURNS) {
         const int64_t most = GC_VECTOR == 64 && rows <= GC_LANES ? count : 512;
@@ -514,9 +513,10 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
                          MAX(count - k - most, 0), sums, stride, more);
         return;
     }
-    const int64_t done = rows <= 4 ?
-        gc_two_chunks(4, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) :
-        gc_two_chunks(GC_TAKING_TURNS, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
+    const int64_t done = rows > 4 ?
+        gc_two_chunks(GC_TAKING_TURNS, 0, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) : near ?
+        gc_two_chunks(4, 1, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) :
+        gc_two_chunks(4, 0, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
     if (done == count) return;
     a += done, b += done, count -= done, more |= done > 0;
     for (int64_t n = 0; n < columns; n += GC_LANES) {
@@ -528,7 +528,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_0cd23dbf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_3529424b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -575,9 +575,9 @@ int64_t contract_dot_0cd23dbf(void *const *buf, const int64_t *arg, int64_t begi
                     }
                 }
                 {
-                    const int64_t n_part = n_first, k_part = k_first;
+                    const int64_t n_part = n_first, k_part = k_first, bytes = a9 * a6 * sizeof *a_rows;
                     gc_columns(m_last - m_first, a_rows, a2, &x1[k_part + n_part * a4], a5,
-                               n_last - n_first, k_last - k_first, dot0, stride, k_first > 0);
+                               n_last - n_first, k_last - k_first, bytes <= GC_ZEN5 << 24, dot0, stride, k_first > 0);
                 }
             }
             const int64_t n_from = n_first, n_to = n_last;
