@@ -300,7 +300,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             ahead.run = MIN(wide, columns - next) * sizeof *b;
             ahead.end += ahead.run;
             ahead.left = next ? deep : MIN(most, count - k - deep + rest);
-            const int far = rows > 2 || following > 1048576;
+            const int far = GC_ZEN5 ? all > 8388608 : rows > 2 || following > 1048576;
             if (ahead.left <= 0 || !far) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
             int64_t n = left;
             if (rows == 1 && deep == 8)
@@ -350,7 +350,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_a7db63d9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_00841e52(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
