@@ -265,17 +265,18 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 {
     float x[4096] __attribute__((aligned(64)));
     float panel[64 * GC_STRIP] __attribute__((aligned(64)));
-    const int64_t deepest = GC_AMD ? 32 : 64;
     const int64_t widest = GC_AMD ? 8192 : 2048;    /* bytes of a row of b */
     const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
+    const int64_t all = above * columns * (int64_t)sizeof *b + following;
+    const int far = GC_ZEN5 ? all > 8388608 : rows > 2 || following > 1048576;
+    const int64_t deepest = GC_AMD && (far || !GC_ZEN5) ? 32 : 64;
     const int few = rows <= (following > 8388608 ? GC_FEW_FAR : GC_FEW);
     const int64_t most = few ? 8 : deepest;
     const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     int64_t first = 0;
-    const int64_t all = above * columns * (int64_t)sizeof *b + following;
-    if (GC_ZEN5 && rows > 2 && rows <= GC_DOWN && columns >= 64 && all > 8388608) {
+    if (GC_ZEN5 && far && rows > 2 && rows <= GC_DOWN && columns >= 64) {
         if (rows <= 4)
             first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
                              start, done, more);
@@ -300,7 +301,6 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
             ahead.run = MIN(wide, columns - next) * sizeof *b;
             ahead.end += ahead.run;
             ahead.left = next ? deep : MIN(most, count - k - deep + rest);
-            const int far = GC_ZEN5 ? all > 8388608 : rows > 2 || following > 1048576;
             if (ahead.left <= 0 || !far) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
             int64_t n = left;
             if (rows == 1 && deep == 8)
@@ -350,7 +350,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_00841e52(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_69dec196(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
