@@ -88,6 +88,7 @@ PROGRAMS: dict[str, Callable] = {
     "matmul_bfloat16_gelu": lambda: gc.gelu(leaf(70, 30, dtype="bfloat16") @ leaf(30, 90, dtype="bfloat16")
                                             + leaf(90, dtype="bfloat16")),
     "transposed_large": lambda: leaf(1200, 1000).mT + 1,
+    "heads_large": lambda: gc.permute_dims(leaf(64, 60, 8, 36), (0, 2, 1, 3)) * 2,
     "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 50),
     "matmul_few_rows_turned": lambda: leaf(7, 700) @ leaf(50, 700).mT,
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),

@@ -14,7 +14,7 @@ lower = importlib.import_module("graphc.passes.lower")      # the package has a 
 
 @pytest.fixture
 def streams(monkeypatch, backend):
-    """Every map over one axis streams, whatever its size."""
+    """Every map over one axis, or over rows of whole lines, streams, whatever its size."""
     if backend != "cpu":
         pytest.skip("about generated C")
     monkeypatch.setattr(lower, "STREAM", 0)
@@ -86,6 +86,38 @@ def test_squares_are_streamed_where_rows_are_whole_lines(streams, monkeypatch, d
     z = (random.random((3, 130, 64)) * 100).astype(dtype)
     np.testing.assert_array_equal((gc.permute_dims(gc.asarray(z), (0, 2, 1)) * 2).numpy(), z.transpose(0, 2, 1) * 2)
     np.testing.assert_array_equal((gc.permute_dims(gc.asarray(z), (2, 0, 1)) - 1).numpy(), z.transpose(2, 0, 1) - 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "complex64"])
+def test_rows_of_whole_lines_are_streamed(streams, monkeypatch, dtype):
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    random, size = np.random.default_rng(11), np.dtype(dtype).itemsize
+    for length in (256 // size, 512 // size, 512 // size + 1, 1600 // size, 9600 // size):
+        x, row = ((random.random(shape) * 100).astype(dtype) for shape in ((5, 7, length + 3), (length,)))
+        s, t = gc.asarray(x), gc.asarray(row)
+        for got, want in ((s[..., :length] + t, x[..., :length] + row),
+                          (gc.permute_dims(s[..., 3:], (1, 0, 2)) - t, x[..., 3:].swapaxes(0, 1) - row)):
+            (kernel,) = gc.plan(got).kernels
+            assert ("gc_stream(" in kernel.source) == (length * size >= 512 and length * size % 64 == 0)
+            np.testing.assert_array_equal(got.numpy(), want, f"{length} elements")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+@pytest.mark.parametrize("shape", [(6, 50, 40, 16), (7, 3, 5, 64), (40, 2, 3, 33), (2, 3, 2, 4)])
+def test_short_rows_that_lie_apart_are_asked_for(monkeypatch, backend, dtype, shape):
+    """Some rows before they are read, which may be of the next axis, where there are so many."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    for large, asked in ((1 << 30, 0), (0, 1)):
+        monkeypatch.setattr(ahead_c, "LARGE", large)
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        for order in ((0, 2, 1, 3), (2, 0, 1, 3), (1, 2, 0, 3)):
+            moved = gc.permute_dims(gc.asarray(x), order) * 2
+            (kernel,) = gc.plan(moved).kernels
+            assert kernel.source.count("__builtin_prefetch(") == (asked if np.prod(shape[:3]) > 32 else 0)
+            np.testing.assert_array_equal(moved.numpy(), x.transpose(order) * np.array(2, dtype))
+        straight = gc.asarray(x) + gc.asarray(x[0, 0, 0])
+        assert "__builtin_prefetch(" not in gc.plan(straight).kernels[0].source
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])

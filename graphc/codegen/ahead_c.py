@@ -2,15 +2,18 @@
 it reads from: what one loop reads from memory, one element after the other, waits at each page."""
 from __future__ import annotations
 
+from graphc.codegen.halves_c import loads
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
-from graphc.ir.kernel import data_exprs
+from graphc.ir.kernel import Let, Loop, Store, data_exprs
 from graphc.ir.node import Node
 from graphc.ir.target import LINE
 
 LARGE = 1 << 22     # bytes of an array that is not expected in a cache,
 HUGE = 48 << 20     # of one that no cache holds,
 SOON = 8192         # and how many before it is read it is asked for: two pages
+SHORT = 2048        # bytes of rows of which each lies far from the one before,
+MOST = 32           # and the most rows before it that such a row is asked for
 
 
 def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
@@ -18,6 +21,35 @@ def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
     a large array."""
     place = ahead(model, load, axis, at, far or SOON // load.dtype.itemsize) if is_large(model, load) else None
     return place and {**place, "rising": True, "huge": _bytes(model, load) >= HUGE}
+
+
+def soon_in_rows(model, load: Node, at: str) -> dict | None:
+    """What a map over rows reads SOON bytes later, in the same row or in a later one."""
+    axis, row = model.kernel.parallel[-1], model.kernel.parallel[-1].extent * load.dtype.itemsize
+    return soon(model, load, axis, at, _later(model, load, SOON // row) if row <= SOON else 0)
+
+
+def far_rows(model) -> list[dict]:
+    """What a map reads in short rows that do not follow one another in a large array, some rows later."""
+    axis, axes, found = model.kernel.parallel[-1], model.kernel.parallel[-2::-1], {}
+    maps = [s for s in model.kernel.body if type(s) is Loop and s.axis == axis
+            and all(type(x) in (Let, Store) for x in s.body)]
+    for load in (x for s in maps for x in loads(s.body)):
+        row, index = axis.extent * load.dtype.itemsize, load.attrs[1]
+        if (axes and row <= SHORT and abs(index.coefficient(axes[0])) >= 2 * axis.extent and is_large(model, load)
+                and (later := _later(model, load, SOON // row)) and (place := ahead(model, load, axis, "l", later))):
+            found.setdefault((load.attrs[0], index.terms), place)
+    return list(found.values())
+
+
+def _later(model, load: Node, rows: int) -> int:
+    """How far from an element that lies which is read so many rows later, or MOST; 0 if there are not so many."""
+    rows = min(rows, MOST)
+    for axis in model.kernel.parallel[-2::-1]:
+        if axis.extent > rows:
+            return load.attrs[1].coefficient(axis) * rows
+        rows = -(-rows // axis.extent)
+    return 0
 
 
 def is_large(model, load: Node) -> bool:

@@ -12,7 +12,7 @@ import json
 from msgspec.structs import replace
 
 from graphc.codegen import Rendered
-from graphc.codegen.ahead_c import between, is_large, soon
+from graphc.codegen.ahead_c import between, far_rows, is_large, soon, soon_in_rows
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
@@ -64,6 +64,7 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
     spell = model.spell
     prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
+    asked = far_rows(model) if model.kernel.tiled and not model.streams else []
     axes = model.axes()
     chunk, total = spell.arg(model.kernel.chunk), model.total
     buffers = [{"name": b.name, "number": k, "type": spell.language.memory(b.dtype), "written": b.written,
@@ -77,7 +78,8 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "halves": [model.dealt >> k for k in range(1, model.dealt.bit_length())] if model.lanes else [],
               "interleaved": model.interleaved, "streams": model.streams,
-              "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile}
+              "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile,
+              "asked": asked}
     return _filled(environment, json.dumps(values)), parts
 
 
@@ -282,7 +284,7 @@ class _Model:
         """Runs of elements that are first kept in the nearest cache and then stored past all of them. Those of a square
         ask for the next square, a line of a page each."""
         axis, kept = s.axis, []
-        square = self.kernel.width if len(self.kernel.parallel) > 1 else 0
+        square = self.kernel.width if any(type(x) is Local for x in self.kernel.body) else 0
         first, last = f"{axis.name}_from", f"{axis.name}_to"
         for k, x in enumerate(x for x in s.body if type(x) is Store):
             buffer = self.kernel.buffers[x.buffer]
@@ -290,12 +292,12 @@ class _Model:
             kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
                          "place": f"{buffer.name}[{self.spell.index(place)}]"})
             self.kept[x.buffer, x.index] = f"kept{k}", first, axis.name
-        asked = [place for x in loads(s.body) if (place := soon(self, x, axis, "l", square)) is not None]
+        places = [soon(self, x, axis, "l", square) if square else soon_in_rows(self, x, "l") for x in loads(s.body)]
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.past_caches()
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
-                "kept": kept, "ahead": asked, "square": square, "body": [body]}
+                "kept": kept, "ahead": [x for x in places if x], "square": square, "body": [body]}
 
 
 def _is_move(s: Loop) -> bool:

@@ -34,6 +34,7 @@ from graphc.passes.short_rows import ABREAST, has_short_rows, places_in_row
 from graphc.passes.tunable import Choices, Choose, chosen, defaults
 from graphc.passes.weigh import Weighted
 
+STREAMED_ROW = 512          # bytes of a row that is stored past the caches, at least
 TURNED = 64                 # columns of a block of rows: the lines that they lie in should stay there too
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
 STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
@@ -452,13 +453,15 @@ class Lowering:
         return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
-        """Whether a map over one axis, or over squares whose rows are whole lines of a cache, moves so much that no
-        part of its results will stay in one."""
+        """Whether a map over one axis, or over rows or squares of whole lines of a cache, moves so much that no part of
+        its results will stay in one."""
         if self.kind != "map" or self.schedule.target.group:
             return False
         squares = self.block is not None and self.width == TURNED
-        lines = all(self.axes[-1].extent * n.dtype.itemsize % LINE == 0 for n in self.written)
-        return (len(self.axes) == 1 or squares and lines) and sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
+        rows = [self.axes[-1].extent * n.dtype.itemsize for n in self.written]
+        lines = all(row % LINE == 0 and (squares or row >= STREAMED_ROW) for row in rows)
+        return ((len(self.axes) == 1 or lines and (squares or self.block is None))
+                and sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM)
 
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
