@@ -120,6 +120,31 @@ def test_short_rows_that_lie_apart_are_asked_for(monkeypatch, backend, dtype, sh
         assert "__builtin_prefetch(" not in gc.plan(straight).kernels[0].source
 
 
+@pytest.mark.parametrize("stream", [0, 1 << 40], ids=["past the caches", "into them"])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_what_is_gathered_is_asked_for(monkeypatch, backend, dtype, stream):
+    """By an index that is read some rows or elements before its turn, and not beyond its array."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    monkeypatch.setattr(lower, "STREAM", stream)
+    random = np.random.default_rng(12)
+    x = random.random((100, 128)).astype(np.float32)
+    s, low = gc.asarray(x), 0 if dtype == "uint8" else -100
+    for shape in ((1,), (70,), (3, 41)):
+        ids = random.integers(low, 100, shape).astype(dtype)
+        t = gc.asarray(ids)
+        for got, want in ((s[t] * 2, x[ids] * 2), (s[t[::-1]], x[ids[::-1]]), (s[:, 5][t] + 1, x[:, 5][ids] + 1),
+                          (gc.take(s, t[..., 0], axis=1), x[:, ids[..., 0]])):
+            np.testing.assert_array_equal(got.numpy(), want, f"{shape}")
+    rows, elements = s[t], gc.reshape(s, (-1,))[t[0]]
+    for value, asked in ((rows, 1), (elements, 2 if stream == 0 else 0)):       # 2: of the indices as well
+        (kernel,) = gc.plan(value).kernels
+        assert kernel.source.count("__builtin_prefetch(") == asked
+    with pytest.raises(gc.errors.IndexOutOfRange):
+        s[gc.asarray(np.full(70, 100).astype(dtype))].numpy()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
 def test_rows_of_few_vectors_overlap(monkeypatch, backend, dtype):
     if backend != "cpu":

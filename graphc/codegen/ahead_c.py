@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from graphc.codegen.halves_c import loads
 from graphc.ir import index as ix
-from graphc.ir.index import Axis
-from graphc.ir.kernel import Let, Loop, Store, data_exprs
+from graphc.ir.index import Axis, Data
+from graphc.ir.kernel import LOAD, VALUE, Let, Loop, Store, data_exprs
 from graphc.ir.node import Node
+from graphc.ir.ops import CAST, CHECK_INDEX
 from graphc.ir.target import LINE
 
 LARGE = 1 << 22     # bytes of an array that is not expected in a cache,
@@ -14,6 +15,7 @@ HUGE = 48 << 20     # of one that no cache holds,
 SOON = 8192         # and how many before it is read it is asked for: two pages
 SHORT = 2048        # bytes of rows of which each lies far from the one before,
 MOST = 32           # and the most rows before it that such a row is asked for
+GATHERED = 64       # elements before it that one is asked for which an index stands for
 
 
 def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
@@ -23,23 +25,38 @@ def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
     return place and {**place, "rising": True, "huge": _bytes(model, load) >= HUGE}
 
 
-def soon_in_rows(model, load: Node, at: str) -> dict | None:
-    """What a map over rows reads SOON bytes later, in the same row or in a later one."""
-    axis, row = model.kernel.parallel[-1], model.kernel.parallel[-1].extent * load.dtype.itemsize
-    return soon(model, load, axis, at, _later(model, load, SOON // row) if row <= SOON else 0)
+def soon_in_rows(model, load: Node, lets: dict[str, Node]) -> dict | None:
+    """What a map over rows reads SOON bytes later, in the same row or in a later one, or gathers. lets: what its loop
+    names."""
+    axis, row = model.kernel.parallel[-1], _row(model, load)
+    linear = soon(model, load, axis, "l", _later(model, load, SOON // row) if row <= SOON else 0)
+    return linear or _gathered(model, load, lets)
 
 
 def far_rows(model) -> list[dict]:
-    """What a map reads in short rows that do not follow one another in a large array, some rows later."""
+    """What a map that stores in the caches reads some rows later, in short rows that do not follow one another in a
+    large array: they lie apart, or are gathered."""
     axis, axes, found = model.kernel.parallel[-1], model.kernel.parallel[-2::-1], {}
     maps = [s for s in model.kernel.body if type(s) is Loop and s.axis == axis
             and all(type(x) in (Let, Store) for x in s.body)]
     for load in (x for s in maps for x in loads(s.body)):
-        row, index = axis.extent * load.dtype.itemsize, load.attrs[1]
-        if (axes and row <= SHORT and abs(index.coefficient(axes[0])) >= 2 * axis.extent and is_large(model, load)
-                and (later := _later(model, load, SOON // row)) and (place := ahead(model, load, axis, "l", later))):
+        index = load.attrs[1]
+        if not axes or _row(model, load) > SHORT or index.coefficient(axis) != 1 or not is_large(model, load):
+            continue
+        place = None
+        if data_exprs(index):
+            place = _gathered(model, load, model.lets)
+        elif (later := _later(model, load, SOON // _row(model, load))) and \
+                abs(index.coefficient(axes[0])) >= 2 * axis.extent:
+            place = ahead(model, load, axis, "l", later)
+        if place is not None:
             found.setdefault((load.attrs[0], index.terms), place)
     return list(found.values())
+
+
+def _row(model, load: Node) -> int:
+    """Bytes of a row that a map reads."""
+    return model.kernel.parallel[-1].extent * load.dtype.itemsize
 
 
 def _later(model, load: Node, rows: int) -> int:
@@ -50,6 +67,46 @@ def _later(model, load: Node, rows: int) -> int:
             return load.attrs[1].coefficient(axis) * rows
         rows = -(-rows // axis.extent)
     return 0
+
+
+def _gathered(model, load: Node, lets: dict[str, Node]) -> dict | None:
+    """What is gathered later: a row that one index stands for, or an element. `there` is that index."""
+    index, axis = load.attrs[1], model.kernel.parallel[-1]
+    found = [(atom, k) for atom, k in index.terms if type(atom) is Data]
+    if load.srcs or not is_large(model, load) or len(found) != 1 or len(data_exprs(index)) != 1:
+        return None
+    (atom, k), = found
+    size, source = None, _named(atom.expr, lets)
+    if source.op is CHECK_INDEX:
+        size, source = source.attrs[0], _named(source.srcs[0], lets)
+    if source.op is not LOAD or source.srcs or not ix.is_linear(source.attrs[1]):
+        return None
+    along = index.coefficient(axis), source.attrs[1].coefficient(axis)
+    if along not in ((1, 0), (0, 1)):
+        return None
+    far = GATHERED if along[1] else _later(model, source, max(SOON // _row(model, load), 1))
+    if not far:
+        return None
+    spell, buffers = model.spell, model.kernel.buffers
+
+    def at_l(index: ix.Index) -> ix.Index:
+        k = index.coefficient(axis)
+        return ix.add(ix.add(index, ix.mul(ix.of(axis), -k)), ix.mul(ix.of(Axis("l", axis.extent)), k))
+    numbers = buffers[source.attrs[0]]
+    position = spell.index(at_l(ix.shift(source.attrs[1], far)))
+    there = f"{numbers.name}[MIN(MAX({position}, 0), {spell.arg(numbers.size - 1)})]"
+    if size is not None:
+        there = f"gc_check_index({there}, {spell.arg(size)}, 0, &(uint64_t){{0}})"
+    place = ix.add(ix.add(index, ix.mul(ix.of(atom), -k)), ix.mul(ix.of(Axis("there", 2 + atom.bounds[1])), k))
+    return {"step": LINE // load.dtype.itemsize if along[0] else 1, "there": there,
+            "place": f"{buffers[load.attrs[0]].name}[{spell.index(at_l(place))}]"}
+
+
+def _named(expr: Node, lets: dict[str, Node]) -> Node:
+    """What a name stands for; integers of another width are the same index."""
+    while (expr.op is VALUE and expr.attrs[0] in lets) or (expr.op is CAST and expr.srcs[0].dtype.kind in "iu"):
+        expr = lets[expr.attrs[0]] if expr.op is VALUE else expr.srcs[0]
+    return expr
 
 
 def is_large(model, load: Node) -> bool:
@@ -67,7 +124,7 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     if load.srcs or index.coefficient(axis) != 1 or data_exprs(index):
         return None
     place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
-    return {"step": LINE // load.dtype.itemsize, "rising": False, "huge": False,
+    return {"step": LINE // load.dtype.itemsize, "rising": False, "huge": False, "there": None,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
 
 

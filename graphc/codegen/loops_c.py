@@ -292,7 +292,8 @@ class _Model:
             kept.append({"name": f"kept{k}", "type": self.spell.language.memory(buffer.dtype),
                          "place": f"{buffer.name}[{self.spell.index(place)}]"})
             self.kept[x.buffer, x.index] = f"kept{k}", first, axis.name
-        places = [soon(self, x, axis, "l", square) if square else soon_in_rows(self, x, "l") for x in loads(s.body)]
+        lets = self.lets | {x.name: x.value for x in s.body if type(x) is Let}
+        places = [soon(self, x, axis, "l", square) if square else soon_in_rows(self, x, lets) for x in loads(s.body)]
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.past_caches()

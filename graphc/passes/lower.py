@@ -460,8 +460,11 @@ class Lowering:
         squares = self.block is not None and self.width == TURNED
         rows = [self.axes[-1].extent * n.dtype.itemsize for n in self.written]
         lines = all(row % LINE == 0 and (squares or row >= STREAMED_ROW) for row in rows)
-        return ((len(self.axes) == 1 or lines and (squares or self.block is None))
-                and sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM)
+        if len(self.axes) == 1:
+            return sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
+        most = prod(axis.extent for axis in self.axes)      # elements of an array that are read
+        moved = sum(min(n.size, most) * n.dtype.itemsize for n in nodes)
+        return lines and (squares or self.block is None) and moved >= STREAM
 
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
