@@ -2,10 +2,12 @@
 it reads from: what one loop reads from memory, one element after the other, waits at each page."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphc.codegen.halves_c import loads
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Data
-from graphc.ir.kernel import LOAD, VALUE, Let, Loop, Store, data_exprs
+from graphc.ir.kernel import LOAD, VALUE, Accumulate, Let, Loop, Store, data_exprs
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST, CHECK_INDEX
 from graphc.ir.target import LINE
@@ -28,50 +30,60 @@ def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
 def soon_in_rows(model, load: Node, lets: dict[str, Node]) -> dict | None:
     """What a map over rows reads SOON bytes later, in the same row or in a later one, or gathers. lets: what its loop
     names."""
-    axis, row = model.kernel.parallel[-1], _row(model, load)
-    linear = soon(model, load, axis, "l", _later(model, load, SOON // row) if row <= SOON else 0)
-    return linear or _gathered(model, load, lets)
+    axis, *axes = model.kernel.parallel[::-1]
+    row = axis.extent * load.dtype.itemsize
+    linear = soon(model, load, axis, "l", _later(load, axes, SOON // row) if row <= SOON else 0)
+    return linear or _gathered(model, load, axis, axes, lets)
 
 
 def far_rows(model) -> list[dict]:
-    """What a map that stores in the caches reads some rows later, in short rows that do not follow one another in a
-    large array: they lie apart, or are gathered."""
-    axis, axes, found = model.kernel.parallel[-1], model.kernel.parallel[-2::-1], {}
-    maps = [s for s in model.kernel.body if type(s) is Loop and s.axis == axis
-            and all(type(x) in (Let, Store) for x in s.body)]
-    for load in (x for s in maps for x in loads(s.body)):
-        index = load.attrs[1]
-        if not axes or _row(model, load) > SHORT or index.coefficient(axis) != 1 or not is_large(model, load):
+    """What loops over rows, of a map that stores in the caches, or that reduce each row, read some rows later: short
+    rows that do not follow one another in a large array, because they lie apart or are gathered."""
+    tile, found = model.tile, {}
+    for s in model.kernel.body:
+        if type(s) is not Loop or any(type(x) not in (Let, Store, Accumulate) for x in s.body):
             continue
-        place = None
-        if data_exprs(index):
-            place = _gathered(model, load, model.lets)
-        elif (later := _later(model, load, SOON // _row(model, load))) and \
-                abs(index.coefficient(axes[0])) >= 2 * axis.extent:
-            place = ahead(model, load, axis, "l", later)
-        if place is not None:
-            found.setdefault((load.attrs[0], index.terms), place)
+        if s.axis == model.kernel.parallel[-1] if tile else s.kind == "reduce":
+            start, stop = (tile["start"], tile["stop"]) if tile else ("0", model.spell.extent(s.axis))
+            for load in loads(s.body):
+                if (place := _far_row(model, load, s.axis)) is not None:
+                    found.setdefault((load.attrs[0], load.attrs[1].terms), {**place, "start": start, "stop": stop})
     return list(found.values())
 
 
-def _row(model, load: Node) -> int:
-    """Bytes of a row that a map reads."""
-    return model.kernel.parallel[-1].extent * load.dtype.itemsize
+def _far_row(model, load: Node, axis: Axis) -> dict | None:
+    index, axes = load.attrs[1], model.kernel.parallel[-2 if model.tile else -1::-1]
+    if not lies_apart(model, load, axis):
+        return None
+    if data_exprs(index):
+        return _gathered(model, load, axis, axes, model.lets)
+    later = _later(load, axes, SOON // (axis.extent * load.dtype.itemsize))
+    return ahead(model, load, axis, "l", later) if later else None
 
 
-def _later(model, load: Node, rows: int) -> int:
-    """How far from an element that lies which is read so many rows later, or MOST; 0 if there are not so many."""
+def lies_apart(model, load: Node, axis: Axis) -> bool:
+    """Whether a row along an axis is short, of a large array, and the next one lies elsewhere."""
+    index, axes = load.attrs[1], model.kernel.parallel[-2 if model.tile else -1::-1]
+    if not axes or axis.extent * load.dtype.itemsize > SHORT or index.coefficient(axis) != 1:
+        return False
+    apart = abs(index.coefficient(axes[0])) >= 2 * axis.extent
+    return is_large(model, load) and (apart or bool(data_exprs(index)))
+
+
+def _later(load: Node, axes: Sequence[Axis], rows: int) -> int:
+    """How far from an element that lies which is read so many rows later, or MOST; 0 if there are not so many. `axes`:
+    of the rows, the innermost first."""
     rows = min(rows, MOST)
-    for axis in model.kernel.parallel[-2::-1]:
+    for axis in axes:
         if axis.extent > rows:
             return load.attrs[1].coefficient(axis) * rows
         rows = -(-rows // axis.extent)
     return 0
 
 
-def _gathered(model, load: Node, lets: dict[str, Node]) -> dict | None:
+def _gathered(model, load: Node, axis: Axis, axes: Sequence[Axis], lets: dict[str, Node]) -> dict | None:
     """What is gathered later: a row that one index stands for, or an element. `there` is that index."""
-    index, axis = load.attrs[1], model.kernel.parallel[-1]
+    index = load.attrs[1]
     found = [(atom, k) for atom, k in index.terms if type(atom) is Data]
     if load.srcs or not is_large(model, load) or len(found) != 1 or len(data_exprs(index)) != 1:
         return None
@@ -84,7 +96,7 @@ def _gathered(model, load: Node, lets: dict[str, Node]) -> dict | None:
     along = index.coefficient(axis), source.attrs[1].coefficient(axis)
     if along not in ((1, 0), (0, 1)):
         return None
-    far = GATHERED if along[1] else _later(model, source, max(SOON // _row(model, load), 1))
+    far = GATHERED if along[1] else _later(source, axes, max(SOON // (axis.extent * load.dtype.itemsize), 1))
     if not far:
         return None
     spell, buffers = model.spell, model.kernel.buffers

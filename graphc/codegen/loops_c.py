@@ -64,7 +64,7 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
     spell = model.spell
     prologue = model.statements(model.kernel.prologue, {})
     body = model.statements(model.kernel.body, {})
-    asked = far_rows(model) if model.kernel.tiled and not model.streams else []
+    asked = far_rows(model) if model.kernel.parallel and not model.streams else []
     axes = model.axes()
     chunk, total = spell.arg(model.kernel.chunk), model.total
     buffers = [{"name": b.name, "number": k, "type": spell.language.memory(b.dtype), "written": b.written,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from graphc.codegen.ahead_c import SOON, ahead, soon
+from graphc.codegen.ahead_c import SOON, ahead, lies_apart, soon
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import register_bytes
@@ -158,6 +158,8 @@ def _ahead(model, s: Loop) -> list[dict]:
         index, size = load.attrs[1], s.axis.extent * load.dtype.itemsize
         step = index.coefficient(row[0]) if row else 0
         several = any(x.op is M2 for x in accumulations(s.body)) or sum(load in sweep for sweep in sweeps) > 1
+        if lies_apart(model, load, s.axis):
+            continue        # it is asked for some rows before
         if load in model.swept and step and size <= NEAR:
             found.append(ahead(model, load, s.axis, at, step))
         elif size > SOON or not several:
