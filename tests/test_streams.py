@@ -95,10 +95,11 @@ def test_rows_of_whole_lines_are_streamed(streams, monkeypatch, dtype):
     for length in (256 // size, 512 // size, 512 // size + 1, 1600 // size, 9600 // size):
         x, row = ((random.random(shape) * 100).astype(dtype) for shape in ((5, 7, length + 3), (length,)))
         s, t = gc.asarray(x), gc.asarray(row)
-        for got, want in ((s[..., :length] + t, x[..., :length] + row),
+        for got, want in ((s[..., :length] + t, x[..., :length] + row), (s[..., :2:-1] + t, x[..., :2:-1] + row),
                           (gc.permute_dims(s[..., 3:], (1, 0, 2)) - t, x[..., 3:].swapaxes(0, 1) - row)):
             (kernel,) = gc.plan(got).kernels
             assert ("gc_stream(" in kernel.source) == (length * size >= 512 and length * size % 64 == 0)
+            assert "gc_stream(" not in kernel.source or "__builtin_prefetch(" in kernel.source
             np.testing.assert_array_equal(got.numpy(), want, f"{length} elements")
 
 
@@ -118,6 +119,22 @@ def test_short_rows_that_lie_apart_are_asked_for(monkeypatch, backend, dtype, sh
             np.testing.assert_array_equal(moved.numpy(), x.transpose(order) * np.array(2, dtype))
         straight = gc.asarray(x) + gc.asarray(x[0, 0, 0])
         assert "__builtin_prefetch(" not in gc.plan(straight).kernels[0].source
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_rows_that_are_reduced_are_asked_for_where_they_lie_apart(monkeypatch, backend, dtype):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    random = np.random.default_rng(13)
+    x, ids = random.random((40, 30, 7, 65)).astype(np.float32), random.integers(0, 40, 90).astype(dtype)
+    s, t = gc.asarray(x), gc.asarray(ids)
+    for got, want in ((gc.max(gc.permute_dims(s, (0, 2, 1, 3)), axis=3), x.swapaxes(1, 2).max(axis=3)),
+                      (gc.max(s[:, 0, 0][t], axis=1), x[:, 0, 0][ids].max(axis=1)),
+                      (gc.max(s[:, 0, 0, ::-1][t] * 2, axis=1), x[:, 0, 0][ids].max(axis=1) * 2)):
+        (kernel,) = gc.plan(got).kernels
+        assert kernel.source.count("__builtin_prefetch(") == 1
+        np.testing.assert_array_equal(got.numpy(), want)
 
 
 @pytest.mark.parametrize("stream", [0, 1 << 40], ids=["past the caches", "into them"])

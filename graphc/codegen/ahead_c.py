@@ -23,7 +23,8 @@ GATHERED = 64       # elements before it that one is asked for which an index st
 def soon(model, load: Node, axis: Axis, at: str, far: int = 0) -> dict | None:
     """What a loop over an axis reads SOON bytes or `far` elements later than at `at`; None where it does not go through
     a large array."""
-    place = ahead(model, load, axis, at, far or SOON // load.dtype.itemsize) if is_large(model, load) else None
+    along = load.attrs[1].coefficient(axis) * (SOON // load.dtype.itemsize)
+    place = ahead(model, load, axis, at, far or along) if is_large(model, load) else None
     return place and {**place, "rising": True, "huge": _bytes(model, load) >= HUGE}
 
 
@@ -64,7 +65,7 @@ def _far_row(model, load: Node, axis: Axis) -> dict | None:
 def lies_apart(model, load: Node, axis: Axis) -> bool:
     """Whether a row along an axis is short, of a large array, and the next one lies elsewhere."""
     index, axes = load.attrs[1], model.kernel.parallel[-2 if model.tile else -1::-1]
-    if not axes or axis.extent * load.dtype.itemsize > SHORT or index.coefficient(axis) != 1:
+    if not axes or axis.extent * load.dtype.itemsize > SHORT or abs(index.coefficient(axis)) != 1:
         return False
     apart = abs(index.coefficient(axes[0])) >= 2 * axis.extent
     return is_large(model, load) and (apart or bool(data_exprs(index)))
@@ -93,25 +94,21 @@ def _gathered(model, load: Node, axis: Axis, axes: Sequence[Axis], lets: dict[st
         size, source = source.attrs[0], _named(source.srcs[0], lets)
     if source.op is not LOAD or source.srcs or not ix.is_linear(source.attrs[1]):
         return None
-    along = index.coefficient(axis), source.attrs[1].coefficient(axis)
-    if along not in ((1, 0), (0, 1)):
+    along, each = index.coefficient(axis), source.attrs[1].coefficient(axis)
+    if (abs(along), abs(each)) not in ((1, 0), (0, 1)):
         return None
-    far = GATHERED if along[1] else _later(source, axes, max(SOON // (axis.extent * load.dtype.itemsize), 1))
+    far = each * GATHERED or _later(source, axes, max(SOON // (axis.extent * load.dtype.itemsize), 1))
     if not far:
         return None
     spell, buffers = model.spell, model.kernel.buffers
-
-    def at_l(index: ix.Index) -> ix.Index:
-        k = index.coefficient(axis)
-        return ix.add(ix.add(index, ix.mul(ix.of(axis), -k)), ix.mul(ix.of(Axis("l", axis.extent)), k))
     numbers = buffers[source.attrs[0]]
-    position = spell.index(at_l(ix.shift(source.attrs[1], far)))
+    position = spell.index(_at(ix.shift(source.attrs[1], far), axis, "l"))
     there = f"{numbers.name}[MIN(MAX({position}, 0), {spell.arg(numbers.size - 1)})]"
     if size is not None:
         there = f"gc_check_index({there}, {spell.arg(size)}, 0, &(uint64_t){{0}})"
     place = ix.add(ix.add(index, ix.mul(ix.of(atom), -k)), ix.mul(ix.of(Axis("there", 2 + atom.bounds[1])), k))
-    return {"step": LINE // load.dtype.itemsize if along[0] else 1, "there": there,
-            "place": f"{buffers[load.attrs[0]].name}[{spell.index(at_l(place))}]"}
+    return {"step": LINE // load.dtype.itemsize if along else 1, "there": there,
+            "place": f"{buffers[load.attrs[0]].name}[{spell.index(_at(place, axis, 'l'))}]"}
 
 
 def _named(expr: Node, lets: dict[str, Node]) -> Node:
@@ -133,11 +130,17 @@ def _bytes(model, load: Node) -> int:
 def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     """What is read `far` elements later than at `at`, and how many elements a line of the cache has."""
     number, index = load.attrs
-    if load.srcs or index.coefficient(axis) != 1 or data_exprs(index):
+    if load.srcs or index.coefficient(axis) not in (1, -1) or data_exprs(index):
         return None
-    place = ix.add(ix.add(ix.shift(index, far), ix.mul(ix.of(axis), -1)), ix.of(Axis(at, axis.extent)))
+    place = _at(ix.shift(index, far), axis, at)
     return {"step": LINE // load.dtype.itemsize, "rising": False, "huge": False, "there": None,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
+
+
+def _at(index: ix.Index, axis: Axis, at: str) -> ix.Index:
+    """Where an axis is at `at`."""
+    k = index.coefficient(axis)
+    return ix.add(ix.add(index, ix.mul(ix.of(axis), -k)), ix.mul(ix.of(Axis(at, axis.extent)), k))
 
 
 def between(statements: list[dict]) -> list[dict]:
