@@ -162,6 +162,23 @@ def test_what_is_gathered_is_asked_for(monkeypatch, backend, dtype, stream):
         s[gc.asarray(np.full(70, 100).astype(dtype))].numpy()
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_where_a_scatter_will_store_is_asked_for(monkeypatch, backend, dtype):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    random = np.random.default_rng(14)
+    x, ids = random.integers(0, 99, (100, 33)).astype(np.float32), random.integers(0, 100, 300).astype(dtype)
+    rows = random.integers(0, 99, (300, 33)).astype(np.float32)
+    s, t, v = gc.asarray(x), gc.asarray(ids), gc.asarray(rows)
+    for large, asked in ((1 << 30, 0), (0, 1)):
+        monkeypatch.setattr(ahead_c, "LARGE", large)
+        for got, base, more in ((s.at[t].add(v), x, rows), (s[:, 3].at[t].add(v[:, 4]), x[:, 3], rows[:, 4])):
+            assert gc.plan(got).kernels[-1].source.count("__builtin_prefetch(") == asked
+            want = base.copy()
+            np.add.at(want, ids, more)
+            np.testing.assert_array_equal(got.numpy(), want)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
 def test_rows_of_few_vectors_overlap(monkeypatch, backend, dtype):
     if backend != "cpu":

@@ -100,15 +100,50 @@ def _gathered(model, load: Node, axis: Axis, axes: Sequence[Axis], lets: dict[st
     far = each * GATHERED or _later(source, axes, max(SOON // (axis.extent * load.dtype.itemsize), 1))
     if not far:
         return None
-    spell, buffers = model.spell, model.kernel.buffers
-    numbers = buffers[source.attrs[0]]
-    position = spell.index(_at(ix.shift(source.attrs[1], far), axis, "l"))
-    there = f"{numbers.name}[MIN(MAX({position}, 0), {spell.arg(numbers.size - 1)})]"
+    there = _number(model, source, _at(ix.shift(source.attrs[1], far), axis, "l"))
     if size is not None:
-        there = f"gc_check_index({there}, {spell.arg(size)}, 0, &(uint64_t){{0}})"
-    place = ix.add(ix.add(index, ix.mul(ix.of(atom), -k)), ix.mul(ix.of(Axis("there", 2 + atom.bounds[1])), k))
+        there = f"gc_check_index({there}, {model.spell.arg(size)}, 0, &(uint64_t){{0}})"
     return {"step": LINE // load.dtype.itemsize if along else 1, "there": there,
-            "place": f"{buffers[load.attrs[0]].name}[{spell.index(_at(place, axis, 'l'))}]"}
+            "place": _there(model, load.attrs[0], _at(index, axis, "l"), atom, k)}
+
+
+def scattered(model, s: Loop) -> dict | None:
+    """Where a loop that goes through indices stores later, an element or a row of a large array."""
+    first, *rest = s.body
+    source = first.value if type(first) is Let else None
+    inner = rest[0] if len(rest) == 1 and type(rest[0]) is Loop else None
+    stores = inner.body if inner else rest
+    if source is None or source.op is not LOAD or source.srcs or source.attrs[1].coefficient(s.axis) != 1 \
+            or not ix.is_linear(source.attrs[1]) or len(stores) != 1 or type(stores[0]) is not Store:
+        return None
+    (store,) = stores
+    buffer = model.kernel.buffers[store.buffer] if store.local is None else None
+    found = [(atom, k) for atom, k in store.index.terms if type(atom) is Data]
+    if buffer is None or buffer.size * buffer.dtype.itemsize < LARGE or len(found) != 1 \
+            or _named(found[0][0].expr, {first.name: source}) is not source:
+        return None
+    start, stop, step, far, index = s.axis.name, f"{s.axis.name} + 1", 1, GATHERED, store.index
+    if inner:
+        if not model.tile or inner.axis != model.kernel.parallel[-1] or index.coefficient(inner.axis) != 1:
+            return None
+        start, stop, step = model.tile["start"], model.tile["stop"], LINE // buffer.dtype.itemsize
+        far = min(max(SOON // (inner.axis.extent * buffer.dtype.itemsize), 1), MOST)
+        index = _at(index, inner.axis, "l")
+    return {"kind": "soon", "start": start, "stop": stop, "step": step,
+            "there": _number(model, source, ix.shift(source.attrs[1], far)),
+            "place": _there(model, store.buffer, index, *found[0])}
+
+
+def _number(model, source: Node, index: ix.Index) -> str:
+    """An index that is read, or the last one of all."""
+    buffer = model.kernel.buffers[source.attrs[0]]
+    return f"{buffer.name}[MIN(MAX({model.spell.index(index)}, 0), {model.spell.arg(buffer.size - 1)})]"
+
+
+def _there(model, buffer: int, index: ix.Index, atom: Data, k: int) -> str:
+    """A place where what an index says is `there`."""
+    place = ix.add(ix.add(index, ix.mul(ix.of(atom), -k)), ix.mul(ix.of(Axis("there", 2 + atom.bounds[1])), k))
+    return f"{model.kernel.buffers[buffer].name}[{model.spell.index(place)}]"
 
 
 def _named(expr: Node, lets: dict[str, Node]) -> Node:

@@ -12,7 +12,7 @@ import json
 from msgspec.structs import replace
 
 from graphc.codegen import Rendered
-from graphc.codegen.ahead_c import between, far_rows, is_large, soon, soon_in_rows
+from graphc.codegen.ahead_c import between, far_rows, is_large, scattered, soon, soon_in_rows
 from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
@@ -235,8 +235,9 @@ class _Model:
         if (few := self.by_few(s.body, s.axis)) is not None:
             return few.model(self, start, stop, s)
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
+        body, asked = self.statements(s.body, enclosing), scattered(self, s)
         return {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop,
-                "body": self.statements(s.body, enclosing)}
+                "body": [asked, *body] if asked else body}
 
     def by_few(self, body: tuple, axis: Axis) -> ShortStretches | None:
         return short_stretches(body, axis, self.spell.arrays)
@@ -297,8 +298,9 @@ class _Model:
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.past_caches()
+        asked = [{**place, "start": first, "stop": last} for place in places if place is not None]
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
-                "kept": kept, "ahead": [x for x in places if x], "square": square, "body": [body]}
+                "kept": kept, "ahead": asked, "square": square, "body": [body]}
 
 
 def _is_move(s: Loop) -> bool:

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_mul_3a398075(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_mul_514dad7f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -33,7 +33,7 @@ int64_t map_mul_3a398075(void *const *buf, const int64_t *arg, int64_t begin, in
     for (int64_t width; at < stop; at += width) {
         width = MIN(stop - at, a0 - i3_start);
         const int64_t i3_stop = i3_start + width;
-        for (int64_t l = i3_start; l < i3_stop; l += 16) {  /* a row elsewhere */
+        for (int64_t l = i3_start; l < i3_stop; l += 16) {
             __builtin_prefetch(&x0[i0 * a10 + i1 * a11 + i2 * a12 + l + a13]);
         }
         for (int64_t from = i3_start; from < i3_stop; from += 16) {
