@@ -45,6 +45,10 @@ def laplacian():
     return x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
 
 
+def gram(x):
+    return x.mT @ x / 29
+
+
 def adam():
     p, g, m, v = (leaf(1000) for _ in range(4))
     m = 0.9 * m + 0.1 * g
@@ -87,6 +91,7 @@ PROGRAMS: dict[str, Callable] = {
     "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
     "matmul_bfloat16_gelu": lambda: gc.gelu(leaf(70, 30, dtype="bfloat16") @ leaf(30, 90, dtype="bfloat16")
                                             + leaf(90, dtype="bfloat16")),
+    "covariance": lambda: gram(leaf(30, 170)),
     "transposed_large": lambda: leaf(1200, 1000).mT + 1,
     "heads_large": lambda: gc.permute_dims(leaf(64, 60, 8, 36), (0, 2, 1, 3)) * 2,
     "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 50),

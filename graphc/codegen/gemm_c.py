@@ -112,23 +112,29 @@ def gemm(model, s: Template) -> dict:
     shared = nests["a"]["windows"]
     _need(model, register, "slabbed" if shared else "tile")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
-    plain = _plain(model, s)
+    symmetric = dict(s.facts).get("symmetric", False)
+    plain = _plain(model, s, "n_from" if symmetric else "n_left")
+    group = panel if symmetric else GROUP
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed and not shared
     strip, kept = (columns, rows * (CHUNK + 1)) if whole else (width, 0)
-    sums = rounded_up(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * GROUP
+    sums = rounded_up(m.length, ROWS) * (strip + SPARE) if k.size > CHUNK else rows * group
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
     if not shared:
         nests["a"]["offset"] = scratch(max(rows * (CHUNK + 1), -(-k.size // CHUNK) * kept))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
+    if symmetric:
+        _need(model, register, "square", "turn", "anyturn")
+    opposite = scratch(group * (rows + SPARE)) if symmetric and not plain else None
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
-            "group": GROUP, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
-            "plain": plain, "ahead": None if plain else _ahead(model, s),
+            "plain": plain, "ahead": None if plain or symmetric else _ahead(model, s),
+            "below": f"{n.block.name} < {m.block.name}" if symmetric else None, "opposite": opposite,
             "epilogue": None if plain else _epilogue(model, s)}
 
 
@@ -265,9 +271,9 @@ def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> d
             "stride": model.spell.arg(stride)}
 
 
-def _plain(model, s: Template) -> dict | None:
-    """Where the result at m_from and n_left lies in memory and how far apart rows lie, if nothing becomes of it and
-    columns lie together."""
+def _plain(model, s: Template, column: str) -> dict | None:
+    """Where the result at m_from and a column lies in memory and how far apart rows lie, if nothing becomes of it and
+    columns lie together; and where what is opposite does, across the diagonal."""
     loop = innermost(s.epilogue)
     m, n = s.span("m").axes, s.span("n").axes
     if len(m) > 1 or len(n) > 1 or loop.axis != n[0] or len(loop.body) > 1 or type(loop.body[0]) is not Store:
@@ -277,7 +283,8 @@ def _plain(model, s: Template) -> dict | None:
             or model.kernel.buffers[store.buffer].dtype is not s.dtype
             or any(type(atom) is not Axis for atom, _ in store.index.terms)):
         return None
-    return _stored(model, s, store, "n_left")
+    there = _stored(model, s, store, "m_from", column)
+    return there and {**there, "opposite": _stored(model, s, store, column, "m_from")["place"]}
 
 
 def _ahead(model, s: Template) -> dict | None:
@@ -285,18 +292,18 @@ def _ahead(model, s: Template) -> dict | None:
     everywhere: these lines are only asked for."""
     for store in innermost(s.epilogue).body:
         if type(store) is Store and store.local is None:
-            return _stored(model, s, store, "n_from")
+            return _stored(model, s, store, "m_from", "n_from")
     return None
 
 
-def _stored(model, s: Template, store: Store, column: str) -> dict | None:
-    """Where it goes at m_from and at a column, and how far apart rows lie, if columns lie together."""
+def _stored(model, s: Template, store: Store, row: str, column: str) -> dict | None:
+    """Where it goes at a row and a column, and how far apart rows lie, if columns lie together."""
     m, n = s.span("m").axes, s.span("n").axes
     buffer, index = model.kernel.buffers[store.buffer], store.index
     if index.coefficient(n[-1]) != 1 or buffer.dtype.itemsize != s.dtype.itemsize:
         return None
     stride = index.coefficient(m[-1])
-    for axes, position in ((m, "m_from"), (n, column)):
+    for axes, position in ((m, row), (n, column)):
         for axis, step in zip(axes, ix.strides(tuple(a.extent for a in axes)), strict=True):
             digit = position if len(axes) == 1 else f"({position} / {step} % {axis.extent})"
             there = ix.add(ix.of(Axis(digit, axis.extent)), ix.mul(ix.of(axis), -1))

@@ -147,7 +147,8 @@ class Template(Struct, frozen=True):
 
     gemm    spans m, n, k; operands a (m, k) and b (k, n). For each m and n the sum over k of a * b, in the order
             "chain" of docs/numerics.md, is `result`; `epilogue` is a nest of loops over the axes of m and n that reads
-            it as a VALUE.
+            it as a VALUE. facts: symmetric, whether a is b transposed, and m and n have equal blocks: those on one
+            side of the diagonal are computed.
     gemv    the same for few m, which are not cut into blocks: b is read once, in the order in which it lies.
     mma     the same on a matrix unit, in the order "mma"; the operands are of the dtype that it takes, float32
             being rounded to TF32.

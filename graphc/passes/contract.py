@@ -44,6 +44,8 @@ LONG_LINE = 256             # columns of windows that one row of the first facto
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
 SHARED_A = 3                                # of one that windows share
+LEAST_SYMMETRIC = 160       # rows of a product with its own transpose of which half is computed,
+SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a row next to the diagonal for nothing
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
@@ -94,6 +96,7 @@ class Contraction:
         self.stores: list[tuple[Node, Index, Node]] = []
         self.values: dict[str, Node] = {}
         self.prologue: list[Loop] = []
+        self.symmetric = False          # the factors are each other's transpose
 
     # ------------------------------------------------------------------------------------------------ spaces
 
@@ -177,7 +180,15 @@ class Contraction:
             *lead, m, n = self._position(name)
             k = self._space(name + "k", self.node.srcs[0].shape[-1])
             self.values[name] = self._factor(self.node.srcs[which], lead, (k, n) if which else (m, k))
+            if not which:
+                self.symmetric = self._is_symmetric(lead, m, k, self.values[name])
         self._add_stores(index)
+
+    def _is_symmetric(self, lead: list[Index], m: Index, k: Index, value: Node) -> bool:
+        """Whether the second factor is the first, whose value at m and k is this, transposed."""
+        *_, rows, columns = self.node.shape
+        return (rows == columns >= LEAST_SYMMETRIC and not self.schedule.target.group
+                and set(self._roles()[:-2]) <= {"b"} and self._factor(self.node.srcs[1], lead, (k, m)) is value)
 
     def _add_stores(self, index: list[Index]) -> None:
         """What is written at an element of the result."""
@@ -227,7 +238,7 @@ class Contraction:
         on_unit = m > FEW_ROWS and unit_type(self.node.dtype, self.node.attrs) in target.matrix
         if on_unit and self.node.dtype.accumulator is not self.node.dtype:      # the unit widens them itself
             self.values = {name: value.srcs[0] for name, value in self.values.items()}
-        a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
+        a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit:
             name, rows, columns = "mma", *_block_of_unit(m, n, k, stacks)
@@ -246,12 +257,15 @@ class Contraction:
                 pack_b = 0
             pack_a, least = (SHARED_A, LEAST_BESIDE) if self.by_windows else (pack_a, LEAST_COLUMNS)
             name, rows, columns = "gemm", *_block(m, n, stacks, pack_a, pack_b, least, *most)
+            if self.symmetric and not self._are_windows(a, b):
+                facts = (("symmetric", True),)
+                rows = columns = _side(m, stacks, pack_a + pack_b, min(most))
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
-            (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber))
+            (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
@@ -272,6 +286,11 @@ class Contraction:
         n, value = self.spaces["bn"], self.values["b"]
         alone = m == 1 and value.op is LOAD and value.dtype is dt.float32 and n[-1].extent >= LONG_LINE
         return self.by_windows or not alone and windows_of(b.body, n, self.spaces["bk"]) is not None
+
+    def _are_windows(self, a: Operand, b: Operand) -> bool:
+        """Whether codegen fills a factor from what windows share, where blocks are not cut at the diagonal."""
+        m, n, ak, bk = (self.spaces[name] for name in ("am", "bn", "ak", "bk"))
+        return windows_of(b.body, n, bk) is not None or windows_of(a.body, ak, m) is not None
 
     def _epilogue(self, rows: str, columns: str, renumber: dict[int, int]) -> tuple:
         stores = tuple(Store(-1 - i, index, value) for i, (_, index, value) in enumerate(self.stores))
@@ -329,6 +348,19 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, mo
         rows = -(-m // i)
         return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), least)
     return min((cut(i, j) for i, j in grids), key=time)
+
+
+def _side(n: int, stacks: int, packing: int, most: int) -> int:
+    """The rows and columns of a symmetric product's blocks, half of which are computed: an iteration takes one, or half
+    of one on the diagonal."""
+    threads = settings.num_threads
+    down = -(-n // most)
+
+    def time(side: int) -> int:
+        blocks = -(-n // side)
+        half, whole = side * (side // 2 + DIAGONAL + packing), side * (side + packing)
+        return max(-(-stacks * blocks * blocks // threads) * half, whole if blocks > 1 else half)
+    return min((rounded_up(-(-n // k), SIDE) for k in range(down, down + 4 * threads)), key=time)
 
 
 def _block_of_group(m: int, n: int, stacks: int, itemsize: int, group: int) -> tuple[int, int]:

@@ -87,7 +87,8 @@ def _multiply_adds(s: Template) -> int:
     if s.name == "weighted":
         parts = sum(x.size for x in s.spans if x.name.startswith("c"))
         return s.span("r").size * s.span("s").size * (parts + s.span("e").size)
-    return prod(s.span(name).size for name in "mnk")
+    m, n, k = (s.span(name).size for name in "mnk")
+    return m * (m + 1) // 2 * k if dict(s.facts).get("symmetric") else m * n * k
 
 
 def _statement(kernel: Kernel, s, loops, stage, loads, stores, seen, asked) -> int:
