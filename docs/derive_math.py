@@ -120,8 +120,35 @@ def exp_double():
     return fit(exp, -LN2 * 1.001, LN2 * 1.001, range(1, 14), lambda r: exp(-r), 53, [(0, mpf(1))])
 
 
+def cube_root_bias():
+    """What a third of the bits of x, in units of 2**-23, is taken from, so that y**3 comes nearest to 1 / x. Between
+    powers of two bits grow with x, so y is 2**q (1 + f) for 4/3 * 127 + q + f less a third of the exponent of x and of
+    its digits; the first is chosen by the largest |1 - x y**3| of a fine grid."""
+    grid = [mpf(8)**(mpf(k) / 3000) for k in range(3001)]
+
+    def number(bits):
+        return mpf(2)**mp.floor(bits) * (1 + bits - mp.floor(bits))
+
+    def bits_of(x):
+        exponent = mp.floor(log(x) / LN2)
+        return exponent + x / mpf(2)**exponent - 1
+
+    def largest(shift):
+        return max(abs(1 - x * number(shift - bits_of(x) / 3)**3) for x in grid)
+    low, high = mpf("-0.2"), mpf("0.1")
+    for _ in range(40):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, second) if largest(first) < largest(second) else (first, high)
+    return low, largest(low)
+
+
 def constants():
-    """The constants that are split in two."""
+    """The constants that are split in two, and what a cube root begins with: of bits, float's last 8 shifted out, and
+    of double's, the last 32."""
+    shift, error = cube_root_bias()
+    print(f"cube root: {mp.nstr(shift, 6)}, |h| <= {mp.nstr(error, 4)}")
+    for bias, digits in ((127, 15), (1023, 20)):
+        print(f"    {mp.nstr((mpf(4) / 3 * bias + shift) * 2**digits, 10)}")
     pairs = {"ln 2, float": split(LN2, 24, 15), "ln 2, double": split(LN2, 53, 41)}
     for name, (high, low) in pairs.items():
         print(f"{name}: {literal(high, 53)} + {literal(low, 53)}")

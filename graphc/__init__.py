@@ -7,7 +7,7 @@ that `import graphc` stays quick.
 from __future__ import annotations
 
 from graphc.api.composites import (
-    angle, cbrt, deg2rad, degrees, divmod, fabs, float_power, fmax, fmin, heaviside, isneginf, isposinf, logaddexp,
+    angle, deg2rad, degrees, divmod, fabs, float_power, fmax, fmin, heaviside, isneginf, isposinf, logaddexp,
     logaddexp2, modf, rad2deg, radians,
 )
 from graphc.api.creation import (
@@ -18,8 +18,8 @@ from graphc.api.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_ty
 from graphc.api.elementwise import (
     abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, around, asin, asinh,
     atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift,
-    bitwise_xor, ceil, clip, conj, conjugate, copysign, cos, cosh, divide, equal, erf, exp, exp2, expm1, fix, floor,
-    floor_divide, fmod, greater, greater_equal, hypot, imag, invert, isfinite, isinf, isnan, left_shift, less,
+    bitwise_xor, cbrt, ceil, clip, conj, conjugate, copysign, cos, cosh, divide, equal, erf, exp, exp2, expm1, fix,
+    floor, floor_divide, fmod, greater, greater_equal, hypot, imag, invert, isfinite, isinf, isnan, left_shift, less,
     less_equal, log, log10, log1p, log2, logical_and, logical_not, logical_or, logical_xor, make_complex, maximum,
     minimum, mod, multiply, negative, nextafter, not_equal, positive, pow, power, real, reciprocal, remainder,
     right_shift, rint, round, rsqrt, sign, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc,

@@ -140,21 +140,6 @@ def float_power(x1, x2, /):
     return pow(*(cast(x, wide) for x in operands))
 
 
-def cbrt(x, /):
-    """The real cube root, also of negative numbers.
-
-    >>> gc.cbrt([27.0, -8.0, 0.0]).tolist()
-    [3.0, -2.0, 0.0]
-    """
-    x = _as_real(x, "cbrt")
-    size = abs(cast(x, x.dtype.accumulator))
-    plain = equal(size, 0) | equal(size, math.inf)
-    safe = where(plain, 1.0, size)
-    root = pow(safe, 1 / 3)
-    root = subtract(root, (root - safe / (root * root)) / 3.0)      # 1/3 was rounded: a step of Newton's
-    return where(plain, x, cast(copysign(root, x), x.dtype))
-
-
 def modf(x, /) -> tuple:
     """(the part behind the point, the part before it), both with the sign of x.
 
