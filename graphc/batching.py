@@ -290,7 +290,7 @@ def _library(node, srcs, lanes):
     if name == "solve" and srcs[0] is None and len(node.srcs[0].shape) == 2:
         return _columns(node, srcs[1])
     srcs = _all(node, srcs, lanes)
-    if name in ("sort", "argsort"):
+    if name in ("sort", "argsort", "topk"):
         arguments = (arguments[0] % (len(srcs[0].shape) - 1) + 1, *arguments[1:])
     elif "fft" in name:
         n, axes, norm = arguments

@@ -99,6 +99,25 @@ def test_topk(largest):
     raises(ValueError, "[topk] axis 1 of shape (3, 7) has no 8 elements", gc.topk, gc.asarray(x), 8)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool", "uint64"])
+def test_topk_is_the_beginning_of_argsort(dtype, monkeypatch):
+    """Of rows with many ties, NaN, and both zeros too."""
+    monkeypatch.setattr(routines, "FEW", 1)
+    random = np.random.default_rng(11)
+    for shape, axis in (((60, 7), 0), ((3, 200), 1), ((2, 90, 3), 1), ((500,), 0)):
+        for kinds in (2, 6, 10_000):
+            x = random.integers(0, kinds, shape).astype(dtype)
+            if np.issubdtype(dtype, np.floating):
+                x = np.where(random.random(shape) < 0.1, np.nan, np.where(x == 1, -0.0, x)).astype(dtype)
+            for k in (0, 1, 5, shape[axis]):
+                for largest in (True, False):
+                    order = gc.argsort(gc.asarray(x), axis=axis, descending=largest).numpy()
+                    found = gc.topk(gc.asarray(x), k, axis=axis, largest=largest)
+                    check(found.indices, np.take(order, range(k), axis), exact=True)
+    lanes = gc.vmap(lambda row: gc.topk(row, 2).indices)(gc.asarray(x.reshape(10, 50)))
+    check(lanes, gc.topk(gc.asarray(x.reshape(10, 50)), 2).indices.numpy(), exact=True)
+
+
 def test_sort_errors():
     raises(IndexError, "[sort] axis 1", gc.sort, gc.zeros(3), axis=1)
     raises(TypeError, "[argsort] complex128 has no order", gc.argsort, gc.asarray([1j, 2]))

@@ -126,7 +126,7 @@ def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     k = an_int(k, "topk", "k")
     if not 0 <= k <= x.shape[axis]:
         raise ShapeError(f"axis {axis} of shape {x.shape} has no {k} elements", op="topk")
-    indices = slice_axis(argsort(x, axis, descending=largest), axis, 0, k)
+    indices = library("topk", (axis, k, bool(largest)), x)[0]
     return TopK(take_along_axis(x, indices, axis=axis), indices)
 
 

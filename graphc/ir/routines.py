@@ -210,6 +210,56 @@ def _argsort(arguments, arrays, outputs):
     found &= last
 
 
+FEW = 64    # times as many elements as are wanted: fewer are sorted
+
+
+def _best_results(dtypes, shapes, arguments):
+    axis, count, _ = arguments
+    return (dt.int64,), ((*shapes[0][:axis], count, *shapes[0][axis + 1:]),)
+
+
+def _topk(arguments, arrays, outputs):
+    """The first of argsort's."""
+    axis, count, largest = arguments
+    x, (found,) = arrays[0], outputs
+    if type(x) is not np.ndarray or count * FEW > x.shape[axis] or not found.size:
+        _first(x, found, axis, largest)
+    else:
+        _in_rows(lambda x, found: _choose(np.moveaxis(x, axis, -1), np.moveaxis(found, axis, -1), largest), axis,
+                 (_comparable(x), found))
+
+
+def _first(x: np.ndarray, found: np.ndarray, axis: int, largest: bool) -> None:
+    order, = run_routine("argsort", (axis, largest, True), (x,))
+    found[...] = order[(*(slice(None),) * axis, slice(found.shape[axis]))]
+
+
+def _choose(x: np.ndarray, found: np.ndarray, largest: bool) -> None:
+    """Sort what is no worse than the one that is to come last, and nothing else."""
+    rows, count = x.reshape(-1, x.shape[-1]), found.shape[-1]
+    at = rows.shape[1] - count if largest else count - 1
+    worst = np.partition(rows, at)[:, at:at + 1]     # which places NaN above all
+    if largest:
+        chosen = ~(rows < worst) & ((worst == worst) | (rows != rows))
+    else:
+        chosen = (rows <= worst) | (worst != worst)
+    if np.count_nonzero(chosen) * 8 > chosen.size:
+        _first(x, found, x.ndim - 1, largest)
+        return
+    row, place = np.nonzero(chosen)
+    values, last = rows[row, place], worst[row, 0]
+    if len(row) > found.size:       # of those that are as good as the last one, the first ones
+        tied = (values == last) | (values != values) & (last != last)
+        better, before = np.bincount(row[~tied], minlength=len(rows)), np.cumsum(tied)
+        start = np.searchsorted(row, np.arange(len(rows)))
+        rank = before - (before[start] - tied[start])[row]      # in their row, from 1 on
+        kept = ~tied | (rank <= count - better[row])
+        place, values = place[kept], values[kept]
+    place, values = place.reshape(-1, count), values.reshape(-1, count)
+    order, = run_routine("argsort", (1, largest, True), (values,))
+    found[...] = np.take_along_axis(place, order, 1).reshape(found.shape)
+
+
 def _wide(x: np.ndarray, ranks: np.ndarray, descending: bool) -> None:
     """Make the ranks of 64 bits signed, and turn them around for a descending order."""
     if x.dtype.kind == "u":
@@ -283,6 +333,7 @@ def _order(x: np.ndarray, found: np.ndarray, axis: int, descending: bool) -> Non
 
 _routine("sort", _like_first, _sort)                          # (axis, descending, stable)
 _routine("argsort", _indices_like_first, _argsort)            # (axis, descending, stable)
+_routine("topk", _best_results, _topk)                        # (axis, count, largest)
 
 
 # ---- linear algebra on stacks of matrices (..., m, n); LAPACK through NumPy
