@@ -303,6 +303,27 @@ def test_much_work_over_columns_goes_row_by_row(backend):
     assert "GCC unroll 8" not in kernel.source
 
 
+def test_what_few_vectors_would_compute_is_stored(backend):
+    """Windows of many taps of a padded array, what a transposed convolution deals out, and sums of windows whose
+    channels are summed: in the kernels that read them they were elements one by one, in ten times the time."""
+    if backend != "cpu":
+        pytest.skip("work items take an element each")
+
+    def kernels(result):
+        return [kernel.name.partition("_")[0] for kernel in gc.plan(result).kernels]
+    x, y = array(2, 32, 20, 20), array(2, 16, 20, 20)
+    w = array(32, 1, 7, 7)
+    assert kernels(gc.conv2d(x, w, array(32), padding=3, groups=32)) == ["map", "map"]
+    assert kernels(gc.conv2d(x, array(32, 1, 3, 3), padding=1, groups=32)) == ["map"]
+    assert kernels(gc.conv2d(x, w, groups=32)) == ["map"]
+    assert kernels(gc.conv2d(x, w, padding=3, stride=2, groups=32)) == ["map"]
+    up = gc.relu(gc.conv_transpose2d(y, array(16, 16, 4, 4), stride=2, padding=1))
+    assert kernels(gc.conv2d(up, array(3, 16, 1, 1))) == ["contract", "map", "contract"]
+    assert kernels(gc.conv2d(gc.relu(gc.conv_transpose2d(y, array(16, 16, 3, 3))), array(3, 16, 1, 1)))[-1] == "contract"
+    deep = gc.permute_dims(gc.conv2d(x, w, padding=3, groups=32), (0, 2, 3, 1))
+    assert kernels(layernorm(deep)) == ["map", "map", "row"]
+
+
 def test_a_number_that_each_step_of_a_loop_moves_is_stored_by_the_kernel_of_its_sum():
     """The bias of a descent was computed again, with all the steps before, by every kernel that reads it: each was of
     its own text, and 40 steps took eight seconds to compile."""

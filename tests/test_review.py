@@ -12,6 +12,27 @@ from graphc.ir import ops
 from graphc.ir.node import make
 
 
+def test_views_of_nothing_are_reshaped():
+    x = gc.asarray(np.zeros((0, 36, 16), np.float32))
+    assert gc.reshape(x[:, 3:20:2], (0, 16))[:, 5:6].numpy().shape == (0, 1)
+
+
+def test_padding_after_a_reshape_divides_at_no_element(backend):
+    """What a mask leaves out may be read at any place: the divisions of the reshape are gone all the same."""
+    random = np.random.default_rng(4)
+    x, s = random.standard_normal((2, 8, 6, 10)), random.standard_normal((2, 4, 1))
+    scaled = (gc.asarray(x).reshape(2, 4, 120) * gc.asarray(s)).reshape(2, 8, 6, 10)
+    want = (x.reshape(2, 4, 120) * s).reshape(2, 8, 6, 10)
+    widths = ((0, 0), (0, 0), (1, 2), (2, 1))
+    padded = gc.pad(scaled, widths)
+    if backend == "cpu":
+        (kernel,) = gc.plan(padded).kernels
+        assert "/ a" not in kernel.source.partition("int64_t width;")[2]
+    np.testing.assert_array_equal(padded.numpy(), np.pad(want, widths))
+    joined = gc.concat([scaled, scaled * 2], axis=2)[:, :, 3:9].reshape(2, 4, 2, 60)
+    np.testing.assert_array_equal(joined.numpy(), np.concatenate([want, want * 2], 2)[:, :, 3:9].reshape(2, 4, 2, 60))
+
+
 def test_programs_of_scalars_of_two_dtypes_are_two():
     for dtype in (gc.float64, gc.float32, gc.float16):
         assert gc.signbit(gc.full((), -5.5, dtype=dtype)).numpy()

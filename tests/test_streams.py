@@ -44,6 +44,29 @@ def test_streamed_results_have_the_same_bits(streams, monkeypatch, dtype):
         monkeypatch.setattr(lower, "STREAM", 0)
 
 
+def test_padded_views_of_rows(streams):
+    """What is asked for stands before the loop, where nothing may be left of the loop's axis."""
+    x = np.random.default_rng(2).standard_normal(40_000).astype(np.float32)
+    for s in (gc.asarray(x), gc.asarray(x.reshape(1, -1))[0], gc.asarray(x.reshape(-1, 1))[:, 0]):
+        np.testing.assert_array_equal((gc.pad(s, ((2, 3),)) * 2).numpy(), np.pad(x, (2, 3)) * 2)
+        np.testing.assert_array_equal((gc.roll(s, 3) * 2).numpy(), np.roll(x, 3) * 2)
+        np.testing.assert_array_equal((gc.diff(s, prepend=0) * 2).numpy(), np.diff(x, prepend=np.float32(0)) * 2)
+    rolled = gc.roll(gc.asarray(x.reshape(1, -1)), 3) * 2
+    np.testing.assert_array_equal(rolled.numpy(), np.roll(x.reshape(1, -1), 3) * 2)
+
+
+def test_each_part_of_a_row_is_asked_for_alone(monkeypatch, backend):
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(ahead_c, "LARGE", 0)
+    x = np.random.default_rng(3).standard_normal((300, 1024)).astype(np.float32)
+    s = gc.asarray(x)
+    joined = gc.concat([s[:, :32], s[:, 512:544], s[:, 33:65]], axis=1) * 2
+    asked = [line for line in gc.plan(joined).kernels[0].source.splitlines() if "__builtin_prefetch(" in line]
+    assert len(asked) == 3
+    np.testing.assert_array_equal(joined.numpy(), np.concatenate([x[:, :32], x[:, 512:544], x[:, 33:65]], axis=1) * 2)
+
+
 def test_several_results_strips_and_places(streams):
     random = np.random.default_rng(8)
     x, y = (random.uniform(0.5, 2, 5001) for _ in range(2))

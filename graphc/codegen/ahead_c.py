@@ -17,6 +17,7 @@ HUGE = 48 << 20     # of one that no cache holds,
 SOON = 8192         # and how many before it is read it is asked for: two pages
 SHORT = 2048        # bytes of rows of which each lies far from the one before,
 MOST = 32           # and the most rows before it that such a row is asked for
+NEIGHBOURS = 16     # elements between places in a row that are asked for as one
 GATHERED = 64       # elements before it that one is asked for which an index stands for
 
 
@@ -40,31 +41,41 @@ def soon_in_rows(model, load: Node, lets: dict[str, Node]) -> dict | None:
 def far_rows(model) -> list[dict]:
     """What loops over rows, of a map that stores in the caches, or that reduce each row, read some rows later: short
     rows that do not follow one another in a large array, because they lie apart or are gathered."""
-    tile, found = model.tile, {}
+    tile, found = model.tile, []
     for s in model.kernel.body:
         if type(s) is not Loop or any(type(x) not in (Let, Store, Accumulate) for x in s.body):
             continue
         if s.axis == model.kernel.parallel[-1] if tile else s.kind == "reduce":
-            start, stop = (tile["start"], tile["stop"]) if tile else ("0", model.spell.extent(s.axis))
             for load in loads(s.body):
                 if (place := _far_row(model, load, s.axis)) is not None:
-                    found.setdefault((load.attrs[0], load.attrs[1].terms), {**place, "start": start, "stop": stop})
-    return list(found.values())
+                    start, stop = model.range_of(s)
+                    found.append(({**place, "start": start, "stop": stop}, *load.attrs, start))
+    return [place for k, (place, *row) in enumerate(found) if not any(_are_near(row, other) for _, *other in found[:k])]
+
+
+def _are_near(row: list, other: list) -> bool:
+    """Whether two rows begin in one line, or in neighbouring ones: buffer, index and where their loop starts."""
+    (buffer, index, start), (same, beside, at) = row, other
+    return (buffer, index.terms, start) == (same, beside.terms, at) and abs(index.const - beside.const) <= NEIGHBOURS
+
+
+def _rows(model) -> tuple[Axis, ...]:
+    """The parallel axes of rows, the innermost first."""
+    return model.kernel.parallel[-2 if model.tile else -1::-1]
 
 
 def _far_row(model, load: Node, axis: Axis) -> dict | None:
-    index, axes = load.attrs[1], model.kernel.parallel[-2 if model.tile else -1::-1]
     if not lies_apart(model, load, axis):
         return None
-    if data_exprs(index):
-        return _gathered(model, load, axis, axes, model.lets)
-    later = _later(load, axes, SOON // (axis.extent * load.dtype.itemsize))
+    if data_exprs(load.attrs[1]):
+        return _gathered(model, load, axis, _rows(model), model.lets)
+    later = _later(load, _rows(model), SOON // (axis.extent * load.dtype.itemsize))
     return ahead(model, load, axis, "l", later) if later else None
 
 
 def lies_apart(model, load: Node, axis: Axis) -> bool:
     """Whether a row along an axis is short, of a large array, and the next one lies elsewhere."""
-    index, axes = load.attrs[1], model.kernel.parallel[-2 if model.tile else -1::-1]
+    index, axes = load.attrs[1], _rows(model)
     if not axes or axis.extent * load.dtype.itemsize > SHORT or abs(index.coefficient(axis)) != 1:
         return False
     apart = abs(index.coefficient(axes[0])) >= 2 * axis.extent
@@ -174,8 +185,7 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
 
 def _at(index: ix.Index, axis: Axis, at: str) -> ix.Index:
     """Where an axis is at `at`."""
-    k = index.coefficient(axis)
-    return ix.add(ix.add(index, ix.mul(ix.of(axis), -k)), ix.mul(ix.of(Axis(at, axis.extent)), k))
+    return ix.substituted(index, {axis: ix.of(Axis(at, axis.extent))})
 
 
 def between(statements: list[dict]) -> list[dict]:

@@ -169,17 +169,22 @@ class _Model:
         """The subscript of this column in an array over the tile."""
         return f"[{self.tile['axis']} - {self.tile['start']}]" if self.tile else ""
 
+    def range_of(self, s: Loop) -> tuple[str, str]:
+        """Where a loop starts and stops, over the tile for example."""
+        start, stop = (self.tile["start"], self.tile["stop"]) if self.tile else ("0", self.spell.extent(s.axis))
+        if s.start is not None and s.start.const:
+            start = f"MAX({start}, {self.spell.index(s.start)})"
+        if s.limit is not None and s.limit.const != s.axis.extent:
+            stop = f"MIN({stop}, {self.spell.index(s.limit)})"
+        return start, stop
+
     def loop(self, s: Loop, enclosing: dict) -> dict:
         if s.kind == "reduce":
             return reduction(self, s)
         if s.kind == "serial" and (running := [x for x in accumulations(s.body) if x.order == "scan"]):
             return scan(self, s, running)
         if self.tile and s.axis == self.kernel.parallel[-1]:
-            start, stop = self.tile["start"], self.tile["stop"]
-            if s.start is not None and s.start.const:
-                start = f"MAX({start}, {self.spell.index(s.start)})"
-            if s.limit is not None and s.limit.const != s.axis.extent:
-                stop = f"MIN({stop}, {self.spell.index(s.limit)})"
+            start, stop = self.range_of(s)
             if turned := turned_from(s):
                 store, rows = turned
                 whole = store.value.dtype.itemsize in WORDS and store.value.attrs[1].coefficient(rows.axis) in (1, -1)

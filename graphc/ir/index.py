@@ -12,6 +12,7 @@ The rules used, for n > 0 and integers q, r:
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd, prod
 
 from msgspec import Struct
@@ -264,7 +265,7 @@ def unflatten(position: Index, shape: tuple[int, ...]) -> tuple[Index, ...]:
     """The multi-index of a row-major position."""
     out, size = [], prod(shape)
     for n, step in zip(shape, strides(shape), strict=True):
-        i = floordiv(position, step)
+        i = floordiv(position, step) if n > 1 else ZERO
         out.append(mod(i, n) if n * step < size else i)
     return tuple(out)
 
@@ -304,6 +305,20 @@ def through_reshape(index: tuple[Index, ...], new: tuple[int, ...], old: tuple[i
         position = flatten(tuple(index[k] for k in b), tuple(new[k] for k in b))
         out.extend(unflatten(position, tuple(old[k] for k in a)))
     return tuple(out)
+
+
+def substituted(index: Index, instead: Mapping[Axis, Index]) -> Index:
+    """An index with others in place of some axes."""
+    total = constant(index.const)
+    for atom, k in index.terms:
+        if type(atom) is FloorDiv:
+            value = floordiv(substituted(atom.numerator, instead), atom.denominator)
+        elif type(atom) is Mod:
+            value = mod(substituted(atom.numerator, instead), atom.denominator)
+        else:
+            value = instead.get(atom) if type(atom) is Axis else None
+        total = add(total, mul(of(atom) if value is None else value, k))
+    return recombine(total)
 
 
 def axes_of(index: Index) -> set[Axis]:

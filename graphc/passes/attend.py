@@ -34,6 +34,7 @@ class ScoreReader(Reader):
 
     def _start(self, node, index, mask):
         if node.op is SCORES:
+            index = tuple(map(self._real, index))
             if self.products.setdefault(node, index) != index:
                 raise AssertionError(f"{node} is read at two places")
             self.values.setdefault(node, f"{SCORE}{len(self.products) - 1 or ''}")

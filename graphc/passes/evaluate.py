@@ -7,6 +7,7 @@ is hoisted out of the inner loop. The decision is one function, `worth_storing`.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from math import prod
 
 from graphc.ir import index as ix
@@ -116,6 +117,20 @@ def is_of_short_rows(node: Node) -> bool:
     while node.op is RESHAPE:
         node = node.srcs[0]
     return node.op.kind == ELEMENTWISE and any(is_short(src) for src in node.srcs)
+
+
+def has_below(node: Node, asked: Callable[[Node], bool]) -> bool:
+    """Whether that holds for something under an expression, down to memory and to what has loops of its own."""
+    seen, stack = {node}, [node]
+    while stack:
+        below = stack.pop()
+        if asked(below):
+            return True
+        if below.op.kind in (ELEMENTWISE, MOVEMENT) or is_short(below):
+            new = set(below.srcs) - seen
+            seen |= new
+            stack += new
+    return False
 
 
 def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:
@@ -265,7 +280,7 @@ class Evaluations(Readings):
         if op is PERMUTE:
             self._taps[node.srcs[0]] = node.attrs[0][axis]
         elif op is RESHAPE:
-            groups = ix.reshape_groups(node.srcs[0].shape, shape)
+            groups = ix.reshape_groups(node.srcs[0].shape, shape) if node.size else ()
             old = next((a for a, b in groups if axis in b), ())
             if len(old) == 1:
                 self._taps[node.srcs[0]] = old[0]

@@ -302,6 +302,8 @@ class _Builder:
             if dims is None or store.shape != mine[0].shape or set(own) - set(dims):
                 return
             coordinates[store] = tuple(dims.index(k) for k in own)
+            if not self.target.group and stores_columns(store, coordinates[store]):
+                return
         parallel = tuple(unit.node.shape[k] for k in own)
         if prod(parallel) < MIN_PARALLEL and self._elements[group] > SERIAL_ELEMENTS:
             return

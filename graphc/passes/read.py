@@ -6,7 +6,8 @@ Iterative: every step is a generator that yields the questions it has, and `read
 """
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Reader:
         self.unrolled = False                       # whether a short reduction became an expression
         self._answers: dict[tuple, Node] = {}
         self._data: dict[Node, str] = {}
+        self._inside: dict[Axis, Index] = {}        # stand for indices that are inside wherever their value matters
+        self._stand_in: dict[tuple[Index, int], Index] = {}
 
     def read(self, node: Node, index: Indices, mask: Node | None = None) -> Node:
         answers = self._answers
@@ -100,7 +103,7 @@ class Reader:
 
     def _load(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         yield from ()
-        return load(self.buffer(node), ix.flatten(index, node.shape), node.dtype, mask)
+        return load(self.buffer(node), self._real(ix.flatten(index, node.shape)), node.dtype, mask)
 
     def _const(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         yield from ()
@@ -114,7 +117,7 @@ class Reader:
 
     def _iota(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         yield from ()
-        return index_value(index[0], node.dtype)
+        return index_value(self._real(index[0]), node.dtype)
 
     def _elementwise(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         srcs = []
@@ -177,6 +180,20 @@ class Reader:
         at = ix.add(ix.mul(index[axis], stride), ix.mul(index[axis + 1], dilation))
         return (yield node.srcs[0], (*index[:axis], at, *index[axis + 2:]), mask)
 
+    def _within(self, i: Index, n: int) -> Index:
+        """What stands for an index while a mask leaves out where it is not below n: as an axis of that extent it takes
+        no divisions to pass through reshapes."""
+        if n == 1 or i.bounds[0] >= 0 and i.bounds[1] < n:
+            return i
+        if (i, n) not in self._stand_in:
+            axis = Axis(f"inside{len(self._inside)}", n)
+            self._inside[axis] = self._real(i)
+            self._stand_in[i, n] = ix.of(axis)
+        return self._stand_in[i, n]
+
+    def _real(self, i: Index) -> Index:
+        return ix.substituted(i, self._inside) if self._inside else i
+
     def _pad(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         befores, fill = node.attrs
         src = node.srcs[0]
@@ -184,8 +201,8 @@ class Reader:
         moved = []
         for i, before, n in zip(index, befores, src.shape, strict=True):
             i = ix.shift(i, -before)
-            inside = both(inside, in_range(i, 0, n))
-            moved.append(i)
+            inside = both(inside, in_range(i, 0, n, self._inside))
+            moved.append(self._within(i, n))
         value = const(np.frombuffer(fill, node.dtype.numpy)[0], node.dtype)
         if src.size == 0 or (inside is not None and _is_false(inside)):
             return value
@@ -197,10 +214,11 @@ class Reader:
         parts, start = [], 0
         for src in node.srcs:
             i = ix.shift(index[axis], -start)
-            inside = in_range(i, 0, src.shape[axis]) if src.shape[axis] else FALSE
+            inside = in_range(i, 0, src.shape[axis], self._inside) if src.shape[axis] else FALSE
             start += src.shape[axis]
             if inside is None or not _is_false(inside):
-                parts.append((inside, (yield src, (*index[:axis], i, *index[axis + 1:]), both(mask, inside))))
+                parts.append((inside, (yield src, (*index[:axis], self._within(i, src.shape[axis]), *index[axis + 1:]),
+                                       both(mask, inside))))
         if not parts:       # a place outside, which nobody asks for without a condition
             return const(0, node.dtype)
         result = parts[-1][1]
@@ -233,10 +251,10 @@ class Reader:
     def _update(self, node: Node, index: Indices, mask: Node | None) -> Answer:
         base, value = node.srcs
         old = yield base, index, mask
-        inside, moved = update_region(node, index)
+        inside, moved = update_region(node, tuple(map(self._real, index)))
         if value.size == 0 or (inside is not None and _is_false(inside)):
             return old
-        new = yield value, moved, both(mask, inside)
+        new = yield value, tuple(map(self._within, moved, value.shape)), both(mask, inside)
         return new if inside is None else make(WHERE, node.dtype, (), (inside, new, old))
 
 
@@ -266,19 +284,23 @@ def both(a: Node | None, b: Node | None) -> Node | None:
     return make(AND, dt.bool, (), (a, b))
 
 
-def in_range(i: Index, low: int, high: int) -> Node | None:
-    """The condition low <= i < high; None where the ranges prove it, FALSE where they refute it."""
-    if len(i.terms) == 1 and type(i.terms[0][0]) is FloorDiv and i.terms[0][1] == 1:
-        # low <= x // n + c < high is n*(low - c) <= x < n*(high - c), and keeps the axes of x whole
-        n, c = i.terms[0][0].denominator, i.const
-        return in_range(i.terms[0][0].numerator, n * (low - c), n * (high - c))
+def in_range(i: Index, low: int, high: int, instead: Mapping[Axis, Index] = MappingProxyType({})) -> Node | None:
+    """The condition low <= i < high; None where the ranges prove it, FALSE where they refute it. `instead`: what it is
+    asked of in place of some axes of i."""
     least, most = i.bounds
     if least >= low and most < high:
         return None
     if most < low or least >= high:
         return FALSE
-    above = make(LE, dt.bool, (), (index_value(ix.constant(low)), index_value(i))) if least < low else None
-    below = make(LT, dt.bool, (), (index_value(i), index_value(ix.constant(high)))) if most >= high else None
+    i = ix.substituted(i, instead) if instead else i
+    lacks_low, lacks_high = least < low, most >= high
+    while len(i.terms) == 1 and type(i.terms[0][0]) is FloorDiv and i.terms[0][1] == 1:
+        # low <= x // n + c < high is n*(low - c) <= x < n*(high - c), and keeps the axes of x whole
+        n, c = i.terms[0][0].denominator, i.const
+        i, low, high = i.terms[0][0].numerator, n * (low - c), n * (high - c)
+    value = index_value(i)
+    above = make(LE, dt.bool, (), (index_value(ix.constant(low)), value)) if lacks_low else None
+    below = make(LT, dt.bool, (), (value, index_value(ix.constant(high)))) if lacks_high else None
     return both(above, below)
 
 

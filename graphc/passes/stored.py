@@ -8,18 +8,20 @@ from collections.abc import Sequence
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PARAM, PERMUTE, REDUCE, RESHAPE, SCATTER,
-    SLICE, SOURCE, WINDOW,
+    BUFFER, CONCAT, CONST, DOT, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PAD, PARAM, PERMUTE, REDUCE, RESHAPE,
+    SCATTER, SLICE, SOURCE, WINDOW,
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
-    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, inlined_costs, is_anchor, is_long_text,
-    is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
+    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, inlined_costs, is_anchor,
+    is_long_text, is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
 )
 from graphc.passes.turned import Users, is_better_turned, readers
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
+MANY_TAPS = 16              # of a window of 5 x 5 for example: what is padded is worth a launch of its own
+LANES, MASKED = 32, 6       # additions and products of a tap in the time of a vector's, alone and under a mask
 MAX_UNROLLED_COST = 4 * MAX_STATEMENTS      # of a short reduction, in additions: sums of sums of 16 multiply
 
 
@@ -28,7 +30,8 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
     """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
     if not target.group:
-        stored |= {node for node in order if is_better_turned(node, users, anchors)}
+        stored |= {node for node in order
+                   if is_better_turned(node, users, anchors) or _has_many_taps_at_edges(node, users, anchors)}
     stored |= _cut_tangled(order, stored, anchors)
     stored |= _cut_large(order, stored, anchors, target.buffers)
     return stored, anchors
@@ -73,7 +76,8 @@ def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[No
             (stored if written_out else anchors).add(node)
         elif node not in stored:
             readers = users.get(node, ())
-            if _must_store(node, readers) or _interleaves(node, users, anchors) or _asks_often(node, readers, anchors):
+            if (_must_store(node, readers) or _interleaves(node, users, anchors) or _asks_often(node, readers, anchors)
+                    or cost[node] > STORE_COST and _is_read_across(node, users, anchors)):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node]):
                 stored.add(_under_windows(node))
@@ -135,7 +139,8 @@ def _asks_often(node: Node, users: Sequence[Node], anchors: set[Node]) -> bool:
 def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether short last axes of an expression are dealt out among others, as the gradient of pooling is, or arrays
     that are stacked along an axis before them: a map of its own writes that out (`lower.is_narrow`), while rows that
-    are summed over it would divide at each element."""
+    are summed over it would divide at each element, and a product would pack columns of a transposed convolution with
+    a stride one by one."""
     if node.op not in (RESHAPE, SLICE) or any(user.op.kind == MOVEMENT for user in users.get(node, ())):
         return False
     top, turned, width = node, False, node.shape[-1] if node.shape else 0
@@ -147,7 +152,50 @@ def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
         dealt = axis < len(node.shape) - 1 and 1 < len(node.srcs) == node.shape[axis] <= UNROLLED
     else:
         dealt = turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
-    return dealt and _is_summed(top, users, anchors)
+    return dealt and (_is_summed(top, users, anchors)
+                      or _is_multiplied(top, users, anchors) and has_below(node, _deals_columns))
+
+
+def _is_multiplied(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether a product of matrices packs an expression, or windows of it."""
+    return any(user.op is DOT for user in readers(node, users, anchors, (RESHAPE, PERMUTE, WINDOW, PAD)))
+
+
+def _deals_columns(node: Node) -> bool:
+    """Whether columns that lie side by side come from several expressions."""
+    return node.op is CONCAT and node.attrs[0] == len(node.shape) - 1 and node.shape[-1] == len(node.srcs)
+
+
+def _is_read_across(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether it is computed from sums of windows, which lie in rows, and rows that are summed go another way, as those
+    of the channels of a depthwise convolution do."""
+    if node.op.kind not in (ELEMENTWISE, REDUCE) and node.op is not RESHAPE:
+        return False
+    last = len(node.shape) - 1
+    across = any(user.op is PERMUTE and user.attrs[0][-1] != last and _is_summed(user, users, anchors)
+                 for user in users.get(node, ()))
+    return across and has_below(node, lambda below: below.op is WINDOW)
+
+
+def _has_many_taps_at_edges(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether windows of a padded array are summed without a loop, as by a depthwise convolution, and computing one by
+    one the elements whose windows see an edge takes longer than storing what is padded."""
+    if node.op is not PAD or node in anchors or not node.srcs[0].size:
+        return False
+    found, taps = [node], 1
+    for below in found:
+        for user in users.get(below, ()):
+            if user in anchors or user.op is WINDOW and user.attrs[1] > 1:
+                return False        # windows some elements apart are no vectors either way
+            if user.op is WINDOW:
+                taps *= user.shape[user.attrs[0] + 1]
+            if user.op.kind in (MOVEMENT, ELEMENTWISE) and user.size >= node.size:
+                found.append(user)
+            elif user.op.kind != REDUCE:
+                return False
+    wide, source = node.shape, node.srcs[0].shape
+    columns, *rows = (min((m - n) / n, 1) for m, n in zip(reversed(wide), reversed(source), strict=True))
+    return taps >= MANY_TAPS and taps * (LANES * columns + MASKED * sum(rows)) > STORE_COST
 
 
 def _is_summed(node: Node, users: Users, anchors: set[Node]) -> bool:

@@ -8,9 +8,9 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, DOT, ELEMENTWISE, EXPAND, GATHER, MOVEMENT, PAD, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, Op,
+    BUFFER, CONCAT, DOT, ELEMENTWISE, EXPAND, GATHER, MOVEMENT, PAD, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, WINDOW, Op,
 )
-from graphc.passes.evaluate import UNROLLED, is_anchor
+from graphc.passes.evaluate import UNROLLED, has_below, is_anchor
 
 LARGE = 1 << 18             # bytes of an array that is turned before rows of it are summed (measured),
 ROW = 128                   # and elements of its rows,
@@ -53,10 +53,13 @@ def is_better_turned(node: Node, users: Users, anchors: set[Node]) -> bool:
 
 
 def stores_columns(node: Node, coordinates: tuple[int, ...]) -> bool:
-    """Whether rows that are parallel in these coordinates would store a large array column by column."""
+    """Whether rows that are parallel in these coordinates would store a large array column by column, or the sums of
+    windows, which are vectors along their own rows alone."""
     wide = [k for k, n in enumerate(node.shape) if n != 1]
+    if not wide or wide[-1] not in coordinates or len(wide) == len(coordinates):
+        return False
     row = prod(node.shape[k] for k in wide if k not in coordinates)
-    return node.nbytes >= LARGE and row >= ROW and wide[-1] in coordinates
+    return node.nbytes >= LARGE and row >= ROW or has_below(node, lambda below: below.op is WINDOW)
 
 
 def _lies_in_memory(node: Node) -> bool:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _blank = object.__new__
 
 
+PENDING = ("pending",)      # of one that is still to be computed
+
+
 def spec_of(node: Node) -> tuple:
     """What a program has to know of a tensor that it is given."""
     if node.value is not None:
@@ -39,7 +42,7 @@ def spec_of(node: Node) -> tuple:
         return (*found, node.tracked) if node.tracked else found
     if node.op is CONST:
         return "constant", node if fixed(node) else node.dtype
-    return ("pending",)
+    return PENDING
 
 
 # ----------------------------------------------------------------------------------------------------------- recording
@@ -168,6 +171,9 @@ class Replay:
         driver.realize([handle.node for handle in self.closed], "jit", beside=read)
         read()
         self.specs = [spec_of(handle.node) for handle in self.closed]
+        while PENDING in self.specs:        # of what another thread has assigned meanwhile
+            driver.realize([handle.node for handle in self.closed], "jit")
+            self.specs = [spec_of(handle.node) for handle in self.closed]
         self.facts = () if self.inline else self._facts()
 
     def _read(self, recorded: Recorded, call: Call) -> None:
