@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphc.api.elementwise import abs, clip, floor, isnan, logical_not, where
+from graphc.api.elementwise import abs, clip, equal, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
 from graphc.api.record import as_float, as_tensor, cast, reduce
 from graphc.api.reductions import (
-    _quantiles, all, argmax, argmin, cumprod, cumsum, part_way, prod, root, sum,
+    _quantiles, argmax, argmin, cumprod, cumsum, min, part_way, prod, root, sum,
 )
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
@@ -48,7 +48,8 @@ def _nan_extremum(op: ops.Op, worst: float, x, axis, keepdims: bool, name: str):
     if x.dtype.kind != "f":
         return reduce(op, x, axis, keepdims, None, name)
     found = reduce(op, where(isnan(x), worst, x), axis, keepdims, None, name)
-    return where(all(isnan(x), axis, keepdims=keepdims), float("nan"), found)
+    alike = dt.int64 if x.dtype is dt.float64 else dt.int32      # lanes as wide as those of x
+    return where(equal(min(cast(isnan(x), alike), axis, keepdims=keepdims), 1), float("nan"), found)
 
 
 def nanmax(x, /, axis=None, *, keepdims: bool = False):
