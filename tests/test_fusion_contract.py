@@ -319,7 +319,8 @@ def test_what_few_vectors_would_compute_is_stored(backend):
     assert kernels(gc.conv2d(x, w, padding=3, stride=2, groups=32)) == ["map"]
     up = gc.relu(gc.conv_transpose2d(y, array(16, 16, 4, 4), stride=2, padding=1))
     assert kernels(gc.conv2d(up, array(3, 16, 1, 1))) == ["contract", "map", "contract"]
-    assert kernels(gc.conv2d(gc.relu(gc.conv_transpose2d(y, array(16, 16, 3, 3))), array(3, 16, 1, 1)))[-1] == "contract"
+    alone = gc.relu(gc.conv_transpose2d(y, array(16, 16, 3, 3)))
+    assert kernels(gc.conv2d(alone, array(3, 16, 1, 1))).count("map") == 0
     deep = gc.permute_dims(gc.conv2d(x, w, padding=3, groups=32), (0, 2, 3, 1))
     assert kernels(layernorm(deep)) == ["map", "map", "row"]
 
