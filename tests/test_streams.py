@@ -219,6 +219,20 @@ def test_rows_of_few_vectors_overlap(monkeypatch, backend, dtype):
     np.testing.assert_array_equal(padded.numpy(), np.pad(x + x, ((0, 0), (1, 1), (1, 2))))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_second_element_is_read_in_whole_vectors(monkeypatch, backend, dtype):
+    """Of rows that end with the last one that is read, as windows do that lie two apart."""
+    if backend != "cpu":
+        pytest.skip("about generated C")
+    monkeypatch.setattr(lower, "SHORT_ROWS", 0)
+    for count in (2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100):
+        x = np.random.default_rng(count).standard_normal((3, 5, 2 * count + 1)).astype(dtype)
+        s = gc.asarray(x)
+        taps = s[..., :-2:2] * 3 + s[..., 1:-1:2] - s[..., 2::2]
+        assert not 8 <= count <= 32 or "gc_every_" in gc.plan(taps).kernels[0].source
+        np.testing.assert_array_equal(taps.numpy(), x[..., :-2:2] * 3 + x[..., 1:-1:2] - x[..., 2::2], f"{count} taps")
+
+
 def test_small_maps_of_costly_functions_are_for_all_threads(backend):
     if backend != "cpu":
         pytest.skip("about chunks of the pool")

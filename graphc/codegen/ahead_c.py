@@ -111,11 +111,11 @@ def _gathered(model, load: Node, axis: Axis, axes: Sequence[Axis], lets: dict[st
     far = each * GATHERED or _later(source, axes, max(SOON // (axis.extent * load.dtype.itemsize), 1))
     if not far:
         return None
-    there = _number(model, source, _at(ix.shift(source.attrs[1], far), axis, "l"))
+    there = _number(model, source, ix.renamed(ix.shift(source.attrs[1], far), axis, "l"))
     if size is not None:
         there = f"gc_check_index({there}, {model.spell.arg(size)}, 0, &(uint64_t){{0}})"
     return {"step": LINE // load.dtype.itemsize if along else 1, "there": there,
-            "place": _there(model, load.attrs[0], _at(index, axis, "l"), atom, k)}
+            "place": _there(model, load.attrs[0], ix.renamed(index, axis, "l"), atom, k)}
 
 
 def scattered(model, s: Loop) -> dict | None:
@@ -139,7 +139,7 @@ def scattered(model, s: Loop) -> dict | None:
             return None
         start, stop, step = model.tile["start"], model.tile["stop"], LINE // buffer.dtype.itemsize
         far = min(max(SOON // (inner.axis.extent * buffer.dtype.itemsize), 1), MOST)
-        index = _at(index, inner.axis, "l")
+        index = ix.renamed(index, inner.axis, "l")
     return {"kind": "soon", "start": start, "stop": stop, "step": step,
             "there": _number(model, source, ix.shift(source.attrs[1], far)),
             "place": _there(model, store.buffer, index, *found[0])}
@@ -178,14 +178,9 @@ def ahead(model, load: Node, axis: Axis, at: str, far: int) -> dict | None:
     number, index = load.attrs
     if load.srcs or index.coefficient(axis) not in (1, -1) or data_exprs(index):
         return None
-    place = _at(ix.shift(index, far), axis, at)
+    place = ix.renamed(ix.shift(index, far), axis, at)
     return {"step": LINE // load.dtype.itemsize, "rising": False, "huge": False, "there": None,
             "place": f"{model.kernel.buffers[number].name}[{model.spell.index(place)}]"}
-
-
-def _at(index: ix.Index, axis: Axis, at: str) -> ix.Index:
-    """Where an axis is at `at`."""
-    return ix.substituted(index, {axis: ix.of(Axis(at, axis.extent))})
 
 
 def between(statements: list[dict]) -> list[dict]:

@@ -26,7 +26,7 @@ def in_runs(model, s: Loop, start: str, stop: str) -> dict | None:
         model.spell.helpers["gc_narrow_float16"] = None
         kept = model.kept.pop((x.buffer, x.index), None)
         place = f"{kept[0]}[{first} - {kept[1]}]" if kept else \
-            f"{model.kernel.buffers[x.buffer].name}[{model.spell.index(_from(x.index, axis, first), x.buffer)}]"
+            f"{model.kernel.buffers[x.buffer].name}[{model.spell.index(ix.renamed(x.index, axis, first), x.buffer)}]"
         narrowed.append({"name": f"half{k}", "place": place})
     names = {(x.buffer, x.index): y["name"] for x, y in zip(stores, narrowed, strict=True)}
     body = []
@@ -49,26 +49,23 @@ def widened(model, body: tuple, axis: Axis, first: str, here: str) -> list[dict]
     found = []
     for load in loads(body):
         number, index = load.attrs
-        if load.dtype is not dt.float16 or load.srcs or not _neighbours(index, axis):
+        if load.dtype is not dt.float16 or load.srcs or not is_every(index, axis, 1):
             continue
         model.spell.helpers["gc_widen_float16"] = None
-        place = model.spell.index(_from(index, axis, first), number)
+        place = model.spell.index(ix.renamed(index, axis, first), number)
         found.append({"name": f"wide{len(found)}", "place": f"{model.kernel.buffers[number].name}[{place}]"})
         model.spell.wide[load] = f"{found[-1]['name']}[{here}]"
     return found
 
 
 def is_half(model, s: Store, axis: Axis) -> bool:
-    return model.kernel.buffers[s.buffer].dtype is dt.float16 and _neighbours(s.index, axis)
+    return model.kernel.buffers[s.buffer].dtype is dt.float16 and is_every(s.index, axis, 1)
 
 
-def _neighbours(index: Index, axis: Axis) -> bool:
-    rest = ix.add(index, ix.mul(ix.of(axis), -1))
+def is_every(index: Index, axis: Axis, step: int) -> bool:
+    """Whether an index goes along an axis in such steps, and does nothing else with it."""
+    rest = ix.add(index, ix.mul(ix.of(axis), -step))
     return axis not in ix.axes_of(rest) and not data_exprs(index)
-
-
-def _from(index: Index, axis: Axis, first: str) -> Index:
-    return ix.add(ix.add(index, ix.mul(ix.of(axis), -1)), ix.of(Axis(first, axis.extent)))
 
 
 def loads(body: tuple) -> list[Node]:

@@ -18,7 +18,7 @@ from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs, loads
+from graphc.codegen.halves_c import in_runs, is_every, loads
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.macros import macros
 from graphc.codegen.reductions_c import dealt, reduction, scan
@@ -28,6 +28,7 @@ from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.codegen.strips_c import called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
+from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
@@ -271,8 +272,25 @@ class _Model:
         lanes = self.lanes_of_row if length >= self.lanes_of_row else self.lanes_of_row // 2
         if not length >= lanes > 1 or misleads(s.body):
             return None
-        return {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop, "lanes": lanes,
-                "body": self.statements(s.body, {})}
+        found = {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop, "lanes": lanes,
+                 "every": self._every_second(s), "body": self.statements(s.body, {})}
+        self.spell.wide.clear()
+        return found
+
+    def _every_second(self, s: Loop) -> list[dict]:
+        """What a loop reads of elements that lie two apart, as windows do: arrays of it, for a vector's lanes."""
+        found = []
+        for load in loads(s.body):
+            number, index = load.attrs
+            if load.dtype not in (dt.float32, dt.float64) or load.srcs or not is_every(index, s.axis, 2):
+                continue
+            c_type = self.spell.language.register(load.dtype)
+            self.spell.helpers[f"gc_every_{c_type}"] = None
+            place = self.spell.index(ix.renamed(index, s.axis, f"{s.axis.name}_at"), number)
+            found.append({"name": f"every{len(found)}", "type": c_type,
+                          "place": f"{self.kernel.buffers[number].name}[{place}]"})
+            self.spell.wide[load] = f"{found[-1]['name']}[l]"
+        return found
 
     def independent(self, body: tuple, axis: Axis) -> bool:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would

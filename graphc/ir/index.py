@@ -321,6 +321,11 @@ def substituted(index: Index, instead: Mapping[Axis, Index]) -> Index:
     return recombine(total)
 
 
+def renamed(index: Index, axis: Axis, name: str) -> Index:
+    """An index where an axis is what another name says."""
+    return substituted(index, {axis: of(Axis(name, axis.extent))})
+
+
 def axes_of(index: Index) -> set[Axis]:
     """The loop axes that an index mentions directly (not inside gathered expressions)."""
     found: set[Axis] = set()
