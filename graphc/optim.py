@@ -16,7 +16,8 @@ from graphc.tensor import Tensor
 
 
 class Optimizer:
-    """Parameters, a learning rate and the state of each parameter. `step` uses their `.grad`; None is left alone.
+    """Parameters, a learning rate and the state of each parameter. `step` uses their `.grad`; a parameter without one
+    is left alone, and so is a frozen one (`requires_grad = False`).
 
     weight_decay: added to the gradient as weight_decay * parameter (AdamW takes it off the parameter instead).
     Steps of parameters in float16 and bfloat16 are computed in float32, which their state has too, and rounded once.
@@ -34,7 +35,7 @@ class Optimizer:
         if not self.parameters:
             raise ShapeError("there are no parameters", op=type(self).__name__, fix="pass module.parameters()")
         for p in self.parameters:
-            if not isinstance(p, Tensor) or not p.is_variable:
+            if not isinstance(p, Tensor) or not p.is_parameter:
                 raise GradientError("a parameter does not require a gradient", op=type(self).__name__,
                                     fix="set requires_grad = True, or use nn.parameter")
         # 0.1 of float32 is another number than that of float64, beside parameters of which it would stand in each step.
@@ -61,11 +62,11 @@ class Optimizer:
         gc.zero_grad(self.parameters)
 
     def step(self) -> None:
-        """Change every parameter that has a gradient. The others and their state stay: they take no step."""
+        """Change every parameter that has a gradient and requires one. The others and their state stay as they are."""
         with gc.no_grad():
             count = self.count + 1
             for i, p in enumerate(self.parameters):
-                if p.grad is None:
+                if p.grad is None or not p.requires_grad:
                     if self.counted:
                         self.state["missed"][i].assign(self.state["missed"][i] + 1)
                     continue

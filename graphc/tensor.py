@@ -119,7 +119,7 @@ class Tensor:
     [2, 4, 6]
     """
 
-    __slots__ = ("node", "_grad", "__weakref__")
+    __slots__ = ("node", "_grad", "_frozen", "__weakref__")
 
     node: Node
 
@@ -309,6 +309,11 @@ class Tensor:
         return bool(self.node.tracked & LEAF) and self.node in handles
 
     @property
+    def is_parameter(self) -> bool:
+        """Is this a variable, or was it one until it was frozen by `requires_grad = False`?"""
+        return self.is_variable or getattr(self, "_frozen", False)
+
+    @property
     def requires_grad(self) -> bool:
         """Does `backward` reach a variable from here? Set it to make this tensor a variable, or no longer one."""
         return bool(self.node.tracked)
@@ -316,6 +321,8 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         if not wanted:
+            if self.is_variable:
+                self._frozen = True
             self.node = untracked(self.node, LEAF)
         elif not self.node.tracked & LEAF:
             if self.node.dtype.kind not in "fc":
@@ -395,7 +402,7 @@ class Tensor:
         return (1, 0) if lender is None else lender.dlpack_device
 
     def __reduce__(self):
-        return _from_pickle, (np.array(self.numpy()), self.dtype, self.is_variable)
+        return _from_pickle, (np.array(self.numpy()), self.dtype, self.is_variable, self.is_parameter)
 
     def __copy__(self) -> Tensor:
         return self.__deepcopy__({})
@@ -404,9 +411,9 @@ class Tensor:
         """A new handle on the same node: values never change, so there is nothing to copy. That of a variable is a
         variable of its own, as the copy of a model must be."""
         from graphc.api.record import wrap
-        if not self.is_variable:
+        if not self.is_parameter:
             return wrap(self.node)
-        copied = wrap(untracked(self.node, LEAF)).requires_grad_()
+        copied = wrap(untracked(self.node, LEAF)).requires_grad_().requires_grad_(self.is_variable)
         copied.grad = self.grad if self.grad is None else wrap(self.grad.node)
         return copied
 
@@ -430,6 +437,7 @@ def _printable(tensor: Tensor) -> np.ndarray:
     return array.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else array
 
 
-def _from_pickle(array: np.ndarray, dtype: DType, requires_grad: bool = False) -> Tensor:
+def _from_pickle(array: np.ndarray, dtype: DType, requires_grad: bool = False, parameter: bool = False) -> Tensor:
     array.flags.writeable = False
-    return Tensor(array, dtype=dtype, requires_grad=requires_grad)
+    found = Tensor(array, dtype=dtype, requires_grad=requires_grad or parameter)
+    return found.requires_grad_(requires_grad)

@@ -1,6 +1,9 @@
 """Modules, layers and losses against their formulas in NumPy."""
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -74,7 +77,7 @@ def test_modes_and_dtypes():
     assert not net.eval().layers[1].training and net.train().layers[1].training
     net.to("float64")
     assert {p.dtype for p in net.parameters()} == {gc.float64} and all(p.is_variable for p in net.parameters())
-    assert not net.requires_grad_(False).parameters()
+    assert len(net.requires_grad_(False).parameters()) == 2 and not net[0].weight.requires_grad
 
 
 def test_sequential():
@@ -188,3 +191,75 @@ def test_layers_and_functions_have_the_names_that_users_know():
     assert all(getattr(nn, name) is getattr(F, name) for name in functions.split())
     papers = "glorot_uniform glorot_normal he_uniform he_normal lecun_uniform lecun_normal orthogonal truncated_normal"
     assert all(callable(getattr(init, name)) for name in papers.split())
+
+
+def frozen_network():
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm(4), nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_what_is_frozen_remains_a_parameter(each):
+    """It was none any more, so that nothing could be thawed; and `requires_grad_` made parameters of statistics."""
+    net = frozen_network()
+    names = [name for name, _ in net.named_parameters()]
+    for wanted in (False, True):
+        if each:
+            for p in net.parameters():
+                p.requires_grad = wanted
+        else:
+            net.requires_grad_(wanted)
+        assert [name for name, _ in net.named_parameters()] == names and len(names) == 6
+        assert [name for name, _ in net.named_buffers()] == ["layers.1.running_mean", "layers.1.running_var"]
+        assert all(p.requires_grad == wanted for p in net.parameters())
+        assert len(net.state_dict()) == 8
+
+
+def test_a_quantized_layer_has_no_parameters_to_be_thawed():
+    layer = nn.quantize(nn.Linear(32, 2)).requires_grad_(False).requires_grad_(True)
+    assert not layer.parameters() and not layer.scale.requires_grad
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net)),
+                                    lambda net: net.to("float64"), lambda net: net.load_state_dict(net.state_dict())])
+def test_frozen_parameters_remain_so_in_other_hands(copied):
+    net = frozen_network()
+    net[0].requires_grad_(False)
+    other = copied(net)
+    assert [p.requires_grad for p in other.parameters()] == [False, False, True, True, True, True]
+    assert [p.requires_grad for p in other.requires_grad_().parameters()] == [True] * 6
+    assert len(other.buffers()) == 2
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_optimisers_leave_frozen_parameters_alone(jitted, compiled):
+    net = frozen_network()
+    net[0].requires_grad_(False)
+    optimizer = gc.optim.Adam(net.parameters(), lr=0.1)
+    x = gc.asarray(normal(5, 3))
+
+    def step():
+        optimizer.zero_grad()
+        (net(x) ** 2).sum().backward()
+        optimizer.step()
+
+    def moved(*, frozen: bool):
+        before = [p.numpy().copy() for p in net.parameters()]
+        (gc.jit(step) if jitted else step)()
+        changed = [not np.array_equal(p.numpy(), b) for p, b in zip(net.parameters(), before, strict=True)]
+        assert changed[:2] == [not frozen] * 2 and changed[2] and changed[4:] == [True] * 2
+
+    moved(frozen=True)
+    net.requires_grad_(True)
+    moved(frozen=False)
+    net[0].requires_grad_(False)        # a gradient is left from before
+    optimizer.zero_grad = lambda: None
+    moved(frozen=True)
+
+
+def test_frozen_parameters_are_cast_for_mixed_precision_and_counted_as_weights():
+    net = nn.Linear(4, 4).requires_grad_(False)
+    seen = []
+    net.forward = lambda x: seen.append(net.weight.dtype) or x
+    nn.MixedPrecision(net, gc.bfloat16)(gc.ones(4))
+    assert seen == [gc.bfloat16]
+    assert gc.estimate_memory(nn.Linear(4, 4).requires_grad_(False), (2, 4)).weights == 4 * (16 + 4)

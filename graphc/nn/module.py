@@ -13,8 +13,9 @@ from graphc.tensor import Tensor, rebinding
 class Module:
     """What has parameters: tensors that require a gradient, kept in attributes, lists, tuples and dicts of a module.
 
-    Other tensors in attributes are buffers (running statistics): part of the state, not trained. Modules inside are
-    found in the same way, and names are paths: "layers.0.weight". Write `forward`; call the module.
+    One that is frozen by `requires_grad = False` remains a parameter, which optimisers leave alone. Other tensors in
+    attributes are buffers (running statistics): part of the state, not trained. Modules inside are found in the same
+    way, and names are paths: "layers.0.weight". Write `forward`; call the module.
 
     >>> import graphc as gc
     >>> class Line(gc.nn.Module):
@@ -57,10 +58,10 @@ class Module:
                 yield path, found
 
     def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
-        return ((name, t) for name, t in self.named_tensors() if t.is_variable)
+        return ((name, t) for name, t in self.named_tensors() if t.is_parameter)
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        return ((name, t) for name, t in self.named_tensors() if not t.is_variable)
+        return ((name, t) for name, t in self.named_tensors() if not t.is_parameter)
 
     def parameters(self) -> list[Tensor]:
         return [t for _, t in self.named_parameters()]
@@ -110,10 +111,15 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self, wanted: bool = True) -> Module:
-        """Make all floating-point tensors of the module parameters (or none). Returns the module."""
-        for _, t in self.named_tensors():
-            if t.dtype.kind in "fc":
-                t.requires_grad = wanted
+        """Let all parameters require a gradient, or none: frozen ones remain parameters. Returns the module.
+
+        >>> import graphc as gc
+        >>> layer = gc.nn.Linear(2, 2).requires_grad_(False)
+        >>> layer.weight.requires_grad, len(layer.parameters())
+        (False, 2)
+        """
+        for p in self.parameters():
+            p.requires_grad = wanted
         return self
 
     def zero_grad(self) -> None:

@@ -59,7 +59,7 @@ def _parameters_in(module: Module, dtype) -> Iterator[None]:
 
     def changed(x):
         if isinstance(x, Tensor):
-            if not x.is_variable or x.dtype.kind != "f":
+            if not x.is_parameter or x.dtype.kind != "f":
                 return x
             return casts.setdefault(id(x), _in(x, dtype))
         if isinstance(x, list | tuple):
