@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import cos, pi
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 import graphc as gc
+from graphc import tracing
 from graphc.errors import GradientError, ShapeError
 from graphc.tensor import Tensor
 
@@ -188,45 +190,87 @@ class Adagrad(Optimizer):
 class GradScaler:
     """A factor on the loss, so that small gradients do not vanish in float16. Micikevicius et al. (2018).
 
-    `scale` multiplies a loss, `step` divides the gradients again and lets the optimiser step, unless one of them is
-    infinite or NaN: then nothing changes, and the factor becomes `backoff` times what it was. After `interval` steps
-    without that it grows by `growth`. Factor and decision are tensors: nothing is compiled anew; a whole step may be
-    jitted. `scaler.factor` shows the factor, `scaler.skipped` how many steps were left out.
+    `scale` multiplies a loss. `step` divides the gradients again and lets the optimiser step, unless one of them is
+    infinite or NaN: then nothing changes. `update`, once after all steps, sets the factor: `backoff` times what it was
+    if a step was left out, and `growth` times after `interval` updates without that. `unscale_` divides earlier, for
+    gradients that are clipped before the step. All as in PyTorch; each optimiser of several is judged by its own
+    gradients.
+
+    Factor and decision are tensors: nothing is compiled anew; a whole step may be jitted, `unscale_` and `step` of an
+    optimiser by the same function. `scaler.factor` shows the factor, `scaler.skipped` how many steps were left out.
 
     >>> import graphc as gc
     >>> w = gc.nn.parameter(gc.asarray([1.0], dtype=gc.float32))
     >>> optimizer, scaler = gc.optim.SGD([w], lr=0.25), gc.optim.GradScaler(1024.0)
     >>> scaler.scale((w.astype(gc.float16) * 2).sum()).backward()
+    >>> scaler.unscale_(optimizer)
+    >>> norm = gc.optim.clip_grad_norm([w], 10.0)
     >>> scaler.step(optimizer)
-    >>> w.tolist(), scaler.factor.item()
-    ([0.5], 1024.0)
+    >>> scaler.update()
+    >>> w.tolist(), norm.item(), scaler.factor.item()
+    ([0.5], 2.0, 1024.0)
     """
 
     def __init__(self, factor: float = 65536.0, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000):
-        self.factor, self.good, self.skipped = (gc.asarray(x, dtype=gc.float32) for x in (float(factor), 0.0, 0.0))
+        self.factor, self.good, self.skipped, self._bad = (
+            gc.asarray(x, dtype=gc.float32) for x in (float(factor), 0.0, 0.0, 0.0))    # bad: since the last update
         self.growth, self.backoff, self.interval = growth, backoff, interval
+        # Optimisers since the last update: whether the gradients, divided, are finite, and the trace that this was
+        # found in; None after the step.
+        self._finite: WeakKeyDictionary[Optimizer, tuple | None] = WeakKeyDictionary()
 
     def scale(self, loss):
         """The loss, in float32, times the factor."""
         return loss.astype(gc.float32) * self.factor.detach()
 
-    def step(self, optimizer: Optimizer) -> None:
-        """A step of the optimiser with the gradients that the loss has without the factor, if all are finite."""
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide the gradients of an optimiser's parameters by the factor now: `step` then does not do it again.
+
+        Raises GradientError where that was done since the last update.
+        """
+        if optimizer in self._finite:
+            raise GradientError("the gradients of this optimiser were divided by the factor since the last update",
+                                op="unscale_", fix="call scaler.update() after the steps")
         with gc.no_grad():
-            given = [p for p in optimizer.parameters if p.grad is not None]
+            given = _with_gradients(optimizer.parameters)
             for p in given:
                 p.grad = p.grad.astype(gc.float32) / self.factor
             finite = gc.all(gc.stack([gc.isfinite(p.grad).all() for p in given])) if given else gc.asarray(True)
-            changing = [*given, *(t for ts in optimizer.state.values() for t in ts), optimizer.count]
+        self._finite[optimizer] = finite, tracing.current()
+
+    def step(self, optimizer: Optimizer) -> None:
+        """A step of the optimiser with the gradients that the loss has without the factor, if all are finite.
+
+        Raises GradientError for a second step without an update.
+        """
+        if self._finite.get(optimizer) is None:
+            self.unscale_(optimizer)
+        finite, trace = self._finite.pop(optimizer)
+        if trace is not tracing.current():
+            raise GradientError("unscale_ and step are not called by the same jitted function, or both outside of it",
+                                op="step", fix="call them in one place")
+        if tracing.current() is None:       # what is traced runs each time, and tells nobody
+            self._finite[optimizer] = None
+        with gc.no_grad():
+            changing = [*_with_gradients(optimizer.parameters), *(t for ts in optimizer.state.values() for t in ts),
+                        optimizer.count]
             before = [t.detach() for t in changing]
             optimizer.step()
             for t, old in zip(changing, before, strict=True):
                 t.assign(gc.where(finite, t.detach(), old))
-            good = gc.where(finite, self.good + 1, 0.0)
             self.skipped.assign(gc.where(finite, self.skipped, self.skipped + 1))
-            rate = gc.where(finite, gc.where(good >= self.interval, self.growth, 1.0), self.backoff)
+            self._bad.assign(gc.where(finite, self._bad, 1.0))
+
+    def update(self) -> None:
+        """Set the factor by what happened since the last update."""
+        self._finite.clear()
+        with gc.no_grad():
+            bad, good = self._bad > 0, self.good + 1
+            grown = gc.logical_and(good >= self.interval, gc.logical_not(bad))
+            rate = gc.where(bad, self.backoff, gc.where(grown, self.growth, 1.0))
             self.factor.assign(self.factor * rate.astype(gc.float32))
-            self.good.assign(gc.where(good >= self.interval, 0.0, good))
+            self.good.assign(gc.where(gc.logical_or(bad, grown), 0.0, good))
+            self._bad.assign(0.0)
 
     def state_dict(self) -> dict:
         return {name: getattr(self, name).detach() for name in ("factor", "good", "skipped")}
@@ -238,9 +282,21 @@ class GradScaler:
 
 # ------------------------------------------------------------------------------------------------- gradients, schedules
 
-def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
-    """Scale the gradients so that their common norm is at most limit; returns the norm before. Pascanu et al. 2013."""
-    parameters = [p for p in parameters if p.grad is not None]
+def _with_gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """Those that have a gradient; a single tensor is taken as well, as in PyTorch."""
+    return [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
+
+
+def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, limit: float) -> Tensor:
+    """Scale the gradients so that their common norm is at most limit; returns the norm before. Pascanu et al. 2013.
+
+    >>> import graphc as gc
+    >>> w = gc.nn.parameter(gc.asarray([2.0]))
+    >>> (w ** 2).sum().backward()
+    >>> gc.optim.clip_grad_norm(w, 1.0).item(), round(w.grad.item(), 3)
+    (4.0, 1.0)
+    """
+    parameters = _with_gradients(parameters)
     with gc.no_grad():
         norm = gc.sqrt(sum((p.grad.astype(p.grad.dtype.accumulator) ** 2).sum() for p in parameters))
         scale = gc.minimum(limit / (norm + 1e-6), 1.0)
@@ -249,12 +305,11 @@ def clip_grad_norm(parameters: Iterable[Tensor], limit: float) -> Tensor:
     return norm
 
 
-def clip_grad_value(parameters: Iterable[Tensor], limit: float) -> None:
+def clip_grad_value(parameters: Iterable[Tensor] | Tensor, limit: float) -> None:
     """Cut every element of every gradient off at +-limit."""
     with gc.no_grad():
-        for p in parameters:
-            if p.grad is not None:
-                p.grad = gc.clip(p.grad, -limit, limit)
+        for p in _with_gradients(parameters):
+            p.grad = gc.clip(p.grad, -limit, limit)
 
 
 class Schedule:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.errors import DTypeError
+from graphc.errors import DTypeError, GradientError
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((64, 8)).astype(np.float32)
@@ -33,6 +33,7 @@ def trained(dtype, scaler=None, steps: int = 40) -> list[float]:
         else:
             scaler.scale(loss).backward()
             scaler.step(optimizer)
+            scaler.update()
         return loss.detach()
     losses = [float(step()) for _ in range(steps)]
     assert all(p.dtype is gc.float32 and p.is_variable for p in net.parameters())
@@ -101,6 +102,7 @@ def test_the_loss_scale():
         optimizer.zero_grad()
         scaler.scale((w.astype(gc.float16) * x).sum()).backward()
         scaler.step(optimizer)
+        scaler.update()
     good = gc.asarray([0.25, 2.0 ** -20], dtype=gc.float16)      # the second times 2**14 is no longer subnormal
     huge = gc.asarray([0.25, 60000.0], dtype=gc.float16)        # times the scale: infinite in float16
     step(good)
@@ -117,3 +119,90 @@ def test_the_loss_scale():
     other = gc.optim.GradScaler()
     other.load_state_dict(scaler.state_dict())
     assert other.factor.item() == 2.0 ** 14 and other.good.item() == 1
+
+
+def scaled(dtype=gc.float32):
+    w = gc.nn.parameter(gc.asarray([1.0, 1.0], dtype=dtype))
+    return w, gc.optim.SGD([w], lr=1.0)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_gradients_are_clipped_after_they_are_unscaled(jitted):
+    w, optimizer = scaled()
+    scaler = gc.optim.GradScaler(1024.0)
+    traced = []
+
+    def step(x):
+        traced.append(1)
+        optimizer.zero_grad()
+        scaler.scale((w * x).sum()).backward()
+        scaler.unscale_(optimizer)
+        norm = gc.optim.clip_grad_norm([w], 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        return norm
+    step = gc.jit(step) if jitted else step
+    for k in range(1, 4):
+        assert step(gc.asarray([3.0, 4.0], dtype=gc.float32)).item() == 5.0
+        np.testing.assert_allclose(w.tolist(), [1 - 0.6 * k, 1 - 0.8 * k], rtol=1e-5)
+    if jitted:
+        assert len(traced) <= 2     # once more, where the factor is a constant no longer
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_one_scaler_for_two_optimisers(jitted):
+    """The factor changed between their steps, and each step of both counted."""
+    (a, first), (b, second) = scaled(), scaled()
+    scaler = gc.optim.GradScaler(4.0, interval=2)
+
+    def step(x, y):
+        first.zero_grad()
+        second.zero_grad()
+        scaler.scale((a * x).sum() + (b * y).sum()).backward()
+        scaler.step(first)
+        scaler.step(second)
+        scaler.update()
+    step = gc.jit(step) if jitted else step
+    one, bad = gc.ones(2, dtype=gc.float32), gc.asarray([np.inf, 1], dtype=gc.float32)
+    step(bad, one)
+    assert (a.tolist(), b.tolist()) == ([1, 1], [0, 0]) and scaler.factor.item() == 2 and scaler.skipped.item() == 1
+    step(one, one)
+    assert (a.tolist(), b.tolist()) == ([0, 0], [-1, -1]) and scaler.factor.item() == 2
+    step(one, one)
+    assert scaler.factor.item() == 4 and scaler.good.item() == 0
+
+
+def test_the_factor_changes_in_update_alone():
+    w, optimizer = scaled()
+    scaler = gc.optim.GradScaler(4.0)
+    step = gc.jit(lambda: scaler.scale((w * np.inf).sum()).backward() or scaler.step(optimizer))
+    step()
+    assert scaler.factor.item() == 4
+    scaler.update()
+    step()
+    assert scaler.factor.item() == 2 and scaler.skipped.item() == 2 and w.tolist() == [1, 1]
+    scaler.update()
+    assert scaler.factor.item() == 1
+
+
+def test_a_forgotten_update_is_told():
+    w, optimizer = scaled()
+    scaler = gc.optim.GradScaler(4.0)
+    w.sum().backward()
+    scaler.unscale_(optimizer)
+    with pytest.raises(GradientError, match="divided by the factor since the last update"):
+        scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    with pytest.raises(GradientError, match=r"(?s)since the last update.*call scaler.update\(\)"):
+        scaler.step(optimizer)
+    scaler.update()
+    scaler.step(optimizer)
+
+
+def test_what_is_jitted_has_both_unscale_and_step():
+    w, optimizer = scaled()
+    scaler = gc.optim.GradScaler(4.0)
+    w.sum().backward()
+    scaler.unscale_(optimizer)
+    with pytest.raises(GradientError, match="same jitted function"):
+        gc.jit(lambda: scaler.step(optimizer))()
