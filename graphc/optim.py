@@ -14,6 +14,7 @@ import numpy as np
 import graphc as gc
 from graphc import tracing
 from graphc.errors import GradientError, ShapeError
+from graphc.nn.module import take_over
 from graphc.tensor import Tensor
 
 
@@ -22,6 +23,7 @@ class Optimizer:
     is left alone, and so is a frozen one (`requires_grad = False`).
 
     weight_decay: added to the gradient as weight_decay * parameter (AdamW takes it off the parameter instead).
+    Raises GradientError for what is no parameter, or for one that is given twice: it would take two steps.
     Steps of parameters in float16 and bfloat16 are computed in float32, which their state has too, and rounded once.
     """
 
@@ -30,16 +32,7 @@ class Optimizer:
     counted = False                 # whether steps that a parameter has no gradient for are not counted for it
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
-        if not isinstance(parameters, Iterable):
-            raise GradientError(f"a {type(parameters).__name__} is no list of parameters", op=type(self).__name__,
-                                fix="pass module.parameters()")
-        self.parameters = list(parameters)
-        if not self.parameters:
-            raise ShapeError("there are no parameters", op=type(self).__name__, fix="pass module.parameters()")
-        for p in self.parameters:
-            if not isinstance(p, Tensor) or not p.is_parameter:
-                raise GradientError("a parameter does not require a gradient", op=type(self).__name__,
-                                    fix="set requires_grad = True, or use nn.parameter")
+        self.parameters = _checked(parameters, type(self).__name__)
         # 0.1 of float32 is another number than that of float64, beside parameters of which it would stand in each step.
         self._lr = gc.asarray(float(lr), dtype=gc.result_type(gc.float32, *{p.dtype.real for p in self.parameters}))
         # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
@@ -96,13 +89,40 @@ class Optimizer:
         return found | {f"{name}.{i}": t.detach() for name, ts in self.state.items() for i, t in enumerate(ts)}
 
     def load_state_dict(self, state: dict) -> None:
+        """Go on from a state. Raises ShapeError for other names or shapes; nothing is changed then."""
         own = {"count": self.count, "lr": self._lr}
         own |= {f"{name}.{i}": t for name, ts in self.state.items() for i, t in enumerate(ts)}
         if own.keys() != state.keys():
             raise ShapeError(f"the state has other names: {', '.join(sorted(own.keys() ^ state.keys()))}",
-                             op="load_state_dict")
-        for name, tensor in own.items():
-            tensor.assign(state[name])
+                             op="load_state_dict", fix="make the optimiser of the kind, and with as many parameters, "
+                             "that the state was saved of")
+        take_over(own, state)
+
+
+def _checked(parameters, op: str) -> list[Tensor]:
+    """The parameters of an optimiser as a list."""
+    if isinstance(parameters, Tensor):
+        raise GradientError("a single tensor is no list of parameters", op=op, fix="pass [w]")
+    if not isinstance(parameters, Iterable):
+        raise GradientError(f"a {type(parameters).__name__} is no list of parameters", op=op,
+                            fix="pass module.parameters()")
+    found = list(parameters)
+    if not found:
+        raise ShapeError("there are no parameters", op=op, fix="pass module.parameters()")
+    for p in found:
+        if isinstance(p, dict):
+            raise GradientError("a dict is no parameter: there are no groups of parameters", op=op,
+                                fix="make an optimiser for each group, and let each take its step")
+        if isinstance(p, tuple | str):
+            raise GradientError(f"a {type(p).__name__} is no parameter", op=op, fix="pass module.parameters(), without "
+                                "names")
+        if not isinstance(p, Tensor) or not p.is_parameter:
+            raise GradientError("a parameter does not require a gradient", op=op,
+                                fix="set requires_grad = True, or use nn.parameter")
+    if len(set(map(id, found))) < len(found):
+        raise GradientError("a parameter is given twice, and would take two steps at a time", op=op,
+                            fix="give it once; parameters() of one module has what is shared once")
+    return found
 
 
 class SGD(Optimizer):
@@ -276,8 +296,8 @@ class GradScaler:
         return {name: getattr(self, name).detach() for name in ("factor", "good", "skipped")}
 
     def load_state_dict(self, state: dict) -> None:
-        for name in ("factor", "good", "skipped"):
-            getattr(self, name).assign(state[name])
+        """Go on from a state. Raises ShapeError for other shapes; nothing is changed then."""
+        take_over({name: getattr(self, name) for name in ("factor", "good", "skipped")}, state)
 
 
 # ------------------------------------------------------------------------------------------------- gradients, schedules

@@ -344,6 +344,12 @@ class Tensor:
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise DTypeError(f"a gradient is a tensor or None, not a {type(value).__name__}", op="grad",
+                                 fix="assign gc.asarray(gradient)")
+            if value.shape != self.shape:
+                raise ShapeError(f"a gradient of shape {value.shape} for a tensor of shape {self.shape}", op="grad")
         self._grad = value
 
     def backward(self, gradient=None, retain_graph: bool | None = None, create_graph: bool = False) -> None:

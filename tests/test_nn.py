@@ -114,6 +114,10 @@ def test_batch_norm():
     frozen = norm.eval()(gc.asarray(x))
     close(frozen, (x - 0.1 * mean[:, None]) / np.sqrt(norm.running_var.numpy()[:, None] + 1e-5))
     assert not norm.running_mean.requires_grad and len(norm.parameters()) == 2
+    kept = norm.running_mean.numpy()
+    assert norm.train()(gc.ones((0, 3, 4))).shape == (0, 3, 4) and norm(gc.ones((2, 3, 0))).shape == (2, 3, 0)
+    np.testing.assert_array_equal(norm.running_mean.numpy(), kept)
+    assert np.isfinite(norm.running_var.numpy()).all()
 
 
 def test_losses():

@@ -6,7 +6,7 @@ import pytest
 
 import graphc as gc
 from graphc import nn, optim
-from graphc.errors import GradientError, ShapeError
+from graphc.errors import DTypeError, GradientError, ShapeError
 
 
 @pytest.fixture(autouse=True)
@@ -174,11 +174,58 @@ def test_parameters_of_float64_are_changed_in_float64():
     assert optim.SGD([nn.parameter(np.ones(1, np.float16))], lr=0.1).lr.dtype is gc.float32
 
 
+def test_a_single_tensor_is_clipped():
+    """Its rows were, which have no gradients."""
+    w = nn.parameter(np.array([3.0, 4.0]))
+    for clip, norm in ((optim.clip_grad_norm, 5.0), (optim.clip_grad_value, None)):
+        w.grad = None
+        ((w ** 2).sum() / 2).backward()
+        found = clip(w, 1.0)
+        assert found is None if norm is None else found.item() == norm
+        assert np.abs(w.grad.numpy()).max() <= 1.0
+
+
+def test_a_state_of_other_shapes_changes_nothing():
+    def fresh(shape):
+        return optim.SGD([nn.parameter(np.ones(shape)), nn.parameter(np.ones(2))], lr=0.1, momentum=0.9)
+
+    optimizer, other = fresh((3, 2)), fresh((2,))
+    before = {name: t.tolist() for name, t in optimizer.state_dict().items()}
+    other.lr = 5.0
+    with pytest.raises(ShapeError, match=r"momentum.0 has shape \(3, 2\), the state \(2,\)"):
+        optimizer.load_state_dict(other.state_dict())
+    assert {name: t.tolist() for name, t in optimizer.state_dict().items()} == before
+    with pytest.raises(ShapeError, match=r"factor has shape \(\), the state \(2,\)"):
+        optim.GradScaler().load_state_dict({"factor": np.ones(2), "good": 0.0, "skipped": 0.0})
+
+
+def test_gradients_have_the_shape_of_their_parameter():
+    w = nn.parameter(np.ones((2, 3)))
+    with pytest.raises(ShapeError, match=r"gradient of shape \(3,\) for a tensor of shape \(2, 3\)"):
+        w.grad = gc.ones(3)
+    with pytest.raises(DTypeError, match="(?s)not a ndarray.*asarray"):
+        w.grad = np.ones((2, 3))
+    w.grad = gc.ones((2, 3), dtype=gc.float32)
+    assert w.grad.shape == (2, 3)
+
+
+def test_a_parameter_is_given_once():
+    w = nn.parameter(np.ones(2))
+    with pytest.raises(GradientError, match="given twice"):
+        optim.SGD([w, nn.parameter(np.ones(2)), w], lr=0.1)
+
+
 def test_errors():
     with pytest.raises(ShapeError, match="no parameters"):
         optim.SGD([], lr=0.1)
     with pytest.raises(GradientError, match="does not require a gradient"):
         optim.Adam([gc.ones(2)])
+    with pytest.raises(GradientError, match=r"(?s)single tensor.*pass \[w\]"):
+        optim.Adam(nn.parameter(np.ones(2)))
+    with pytest.raises(GradientError, match=r"(?s)no groups of parameters.*an optimiser for each group"):
+        optim.Adam([{"params": nn.Linear(2, 2).parameters(), "lr": 0.1}])
+    with pytest.raises(GradientError, match=r"(?s)a tuple is no parameter.*module.parameters\(\)"):
+        optim.Adam(nn.Linear(2, 2).named_parameters())
     with pytest.raises(ValueError, match="momentum"):
         optim.SGD([nn.parameter(np.ones(1))], lr=0.1, nesterov=True)
 

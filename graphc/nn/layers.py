@@ -148,7 +148,7 @@ class BatchNorm(Module):
     """(batch, channels, ...): mean 0 and variance 1 over all but the channels. Ioffe & Szegedy (2015).
 
     While training, the batch's statistics are used and mixed into the running ones by `momentum`; in use, the running
-    ones. Weight and bias per channel.
+    ones. An empty batch leaves the running ones as they are. Weight and bias per channel.
     """
 
     def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
@@ -166,15 +166,19 @@ class BatchNorm(Module):
         x = F._wide(x)
         if self.training:
             mean, var = x.mean(axes), x.var(axes)
-            count = x.size // x.shape[1]
-            with gc.no_grad():
-                m = self.momentum
-                self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
-                self.running_var.assign((1 - m) * self.running_var + m * var.detach() * (count / max(count - 1, 1)))
+            if x.size:      # nothing has no mean
+                self._mix_in(mean.detach(), var.detach(), x.size // x.shape[1])
         else:
             mean, var = self.running_mean, self.running_var
         mean, scale, bias = F._per_channel(x, mean, gc.rsqrt(var + self.eps) * self.weight, self.bias)
         return ((x - mean) * scale + bias).astype(given)
+
+    def _mix_in(self, mean, var, count: int) -> None:
+        """Move the running statistics towards those of a batch with this many elements per channel."""
+        with gc.no_grad():
+            m = self.momentum
+            self.running_mean.assign((1 - m) * self.running_mean + m * mean)
+            self.running_var.assign((1 - m) * self.running_var + m * var * (count / max(count - 1, 1)))
 
 
 BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm

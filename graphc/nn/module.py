@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
-
 import graphc as gc
 from graphc.errors import DTypeError, ShapeError, StateError
 from graphc.tensor import Tensor, rebinding
@@ -90,13 +88,7 @@ class Module:
             parts = [f"{what}: {', '.join(names)}" for what, names in sides if names]
             raise StateError("the state does not fit the module: " + "; ".join(parts), op="load_state_dict",
                              fix="pass strict=False to take over what fits")
-        for name in own.keys() & state.keys():
-            if tuple(np.shape(state[name])) != own[name].shape:
-                raise ShapeError(f"{name} has shape {own[name].shape}, the state {tuple(np.shape(state[name]))}",
-                                 op="load_state_dict")
-        with gc.no_grad():
-            for name in own.keys() & state.keys():
-                own[name].assign(state[name])
+        take_over({name: t for name, t in own.items() if name in state}, state)
         return self
 
     # ---- modes
@@ -155,6 +147,19 @@ class Module:
             return f"{type(self).__name__}({facts})"
         body = "\n".join(f"  {name}: " + repr(m).replace("\n", "\n  ") for name, m in inside)
         return f"{type(self).__name__}(\n{body}\n)"
+
+
+def take_over(own: Mapping[str, Tensor], state: Mapping) -> None:
+    """Assign to each of these tensors what the state has under its name. ShapeError, before anything is changed."""
+    values = {}
+    for name, t in own.items():
+        value = state[name]
+        values[name] = value if isinstance(value, Tensor) else gc.asarray(value, device=t.device)
+        if values[name].shape != t.shape:
+            raise ShapeError(f"{name} has shape {t.shape}, the state {values[name].shape}", op="load_state_dict")
+    with gc.no_grad():
+        for name, t in own.items():
+            t.assign(values[name])
 
 
 def _replace(t: Tensor, value: Tensor) -> None:
