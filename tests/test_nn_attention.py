@@ -116,3 +116,15 @@ def test_a_transformer_learns():
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.6 * losses[0]
+
+
+@pytest.mark.parametrize("batch, length", [(0, 4), (2, 0), (0, 0)])
+def test_empty_batches(batch, length):
+    x, memory = gc.ones((batch, length, 8), dtype=gc.float32), gc.ones((batch, 3, 8), dtype=gc.float32)
+    for layer in (nn.MultiHeadAttention(8, 2, 1, causal=True), nn.TransformerEncoderBlock(8, 2),
+                  lambda x: nn.TransformerDecoderBlock(8, 2)(x, memory), nn.SwiGLU(8, 4)):
+        assert layer(x).numpy().shape == x.shape
+    block = nn.TransformerEncoderBlock(8, 2)
+    block(x).sum().backward()
+    assert all(p.grad.numpy().shape == p.shape and not p.grad.numpy().any() for p in block.parameters())
+    assert nn.Flatten()(x).shape == (batch, 8 * length) and nn.Flatten()(gc.ones(3)).shape == (3, 1)

@@ -294,13 +294,23 @@ def test_layers_of_every_number_of_axes():
         nn.InstanceNorm2d(3)(x[2])
 
 
-@pytest.mark.parametrize("loss", [nn.mse, nn.l1, nn.huber, nn.smooth_l1])
+def gaussian(prediction, target):
+    return nn.gaussian_nll(prediction, target, gc.ones(1))
+
+
+def ranking(prediction, target):
+    return nn.margin_ranking(prediction, 0 * prediction, target)
+
+
+@pytest.mark.parametrize("loss", [nn.mse, nn.l1, nn.huber, nn.smooth_l1, nn.bce, nn.bce_with_logits, nn.kl, gaussian,
+                                  nn.poisson_nll, ranking, nn.soft_margin, nn.hinge_embedding])
 def test_a_column_beside_a_row_is_warned_of(loss):
     with pytest.warns(RuntimeWarning, match=r"shape \(3, 1\) and a target of shape \(3,\) are broadcast to \(3, 3\)"):
         loss(gc.ones((3, 1)), np.ones(3))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert loss(gc.ones((3, 2)), gc.ones(2)).item() == loss(gc.ones((3, 2)), 1.0).item() == 0
+        assert loss(gc.ones((3, 2)), gc.ones(2)).item() == loss(gc.ones((3, 2)), gc.ones(())).item()
+    assert nn.mse(gc.ones((3, 2)), 1.0).item() == 0
 
 
 @pytest.mark.parametrize(("call", "text"), [
@@ -310,3 +320,11 @@ def test_a_column_beside_a_row_is_warned_of(loss):
 def test_errors_say_what_a_layer_takes(call, text):
     with pytest.raises(ShapeError, match=text):
         call()
+
+
+def test_variances_broadcast():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = gc.ones((3, 2))
+        nn.gaussian_nll(x, x, gc.ones((3, 1)))
+        nn.gaussian_nll(x, x, gc.ones((4, 1, 1)))

@@ -71,10 +71,10 @@ class MultiHeadAttention(Module):
             seen = gc.arange(k.shape[-2]) <= (gc.arange(q.shape[-2]) + before).expand_dims(-1)
             mask, causal = seen if mask is None else seen & mask, False
         y = gc.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=self.heads != self.kv_heads)
-        return self.out(y.swapaxes(1, 2).reshape(*x.shape[:2], -1))
+        return self.out(y.swapaxes(1, 2).reshape(*x.shape[:2], self.heads * y.shape[-1]))
 
     def _split(self, x, heads: int):
-        return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
+        return x.reshape(*x.shape[:2], heads, x.shape[-1] // heads).swapaxes(1, 2)
 
 
 class SwiGLU(Module):

@@ -1,7 +1,7 @@
 """Layers: dense, embedding, dropout, normalisation."""
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 
 import graphc as gc
 from graphc.errors import ShapeError
@@ -79,7 +79,7 @@ class Flatten(Module):
     """Everything after the first axis as one."""
 
     def forward(self, x):
-        return x.reshape(x.shape[0], -1)
+        return x.reshape(x.shape[0], prod(x.shape[1:]))     # -1 has no answer for an empty batch
 
 
 # ------------------------------------------------------------------------------------------------------ normalisation

@@ -18,10 +18,15 @@ def _reduced(losses, reduction: str, name: str):
 
 
 def _difference(prediction, target, name: str):
-    """prediction - target. That of a column and a row is a matrix, which is hardly ever meant."""
-    found = prediction - target
-    if found.shape not in (getattr(prediction, "shape", ()), getattr(target, "shape", ())):
-        warn(f"[{name}] a prediction of shape {prediction.shape} and a target of shape {target.shape} are broadcast to "
+    """prediction - target, with a warning where that is no shape of either."""
+    return _told(prediction - target, prediction, target, name)
+
+
+def _told(found, prediction, target, name: str):
+    """What was found by broadcasting. That of a column and a row is a matrix, which is hardly ever meant: a warning."""
+    shapes = [tuple(getattr(x, "shape", ())) for x in (prediction, target)]
+    if found.shape not in shapes:
+        warn(f"[{name}] a prediction of shape {shapes[0]} and a target of shape {shapes[1]} are broadcast to "
              f"{found.shape}; give both one shape")
     return found
 
@@ -71,7 +76,7 @@ def bce(probability, target, reduction: str = "mean"):
     """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch, where their
     gradient is 0."""
     yes, no = (_log(p) for p in (probability, 1 - probability))
-    return _reduced(-(target * yes + (1 - target) * no), reduction, "bce")
+    return _reduced(-_told(target * yes + (1 - target) * no, probability, target, "bce"), reduction, "bce")
 
 
 def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None):
@@ -84,9 +89,10 @@ def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None):
     2.0794415416798357
     """
     if pos_weight is None:
-        losses = gc.softplus(logits) - logits * target
+        losses = gc.softplus(logits) - _told(logits * target, logits, target, "bce_with_logits")
     else:
-        losses = (1 - target) * logits + (1 + (pos_weight - 1) * target) * gc.softplus(-logits)
+        unlike = _told((1 - target) * logits, logits, target, "bce_with_logits")
+        losses = unlike + (1 + (pos_weight - 1) * target) * gc.softplus(-logits)
     return _reduced(losses, reduction, "bce_with_logits")
 
 
@@ -102,6 +108,7 @@ def kl(log_prediction, target, reduction: str = "mean"):
     "mean" is over all elements; "batchmean" divides the sum by the size of axis 0, which is the divergence.
     """
     losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
+    _told(losses, log_prediction, target, "kl")
     if reduction == "batchmean":
         return losses.sum() / losses.shape[0]
     return _reduced(losses, reduction, "kl")
@@ -125,19 +132,19 @@ def poisson_nll(prediction, target, log_input: bool = True, full: bool = False, 
     if full:
         above = gc.where(target > 1, target, 1)
         losses = losses + gc.where(target > 1, above * gc.log(above) - above + 0.5 * gc.log(2 * pi * above), 0)
-    return _reduced(losses, reduction, "poisson_nll")
+    return _reduced(_told(losses, prediction, target, "poisson_nll"), reduction, "poisson_nll")
 
 
 def gaussian_nll(prediction, target, variance, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
     """Minus the log-likelihood under normal laws of these means and variances, the latter at least eps.
 
-    full: with the constant log(2 pi) / 2. Nix & Weigend (1994). The arguments broadcast.
+    full: with the constant log(2 pi) / 2. Nix & Weigend (1994). The variance broadcasts.
 
     >>> import graphc as gc
     >>> gc.nn.gaussian_nll(gc.asarray([3.0]), gc.asarray([1.0]), gc.asarray([1.0])).item()
     2.0
     """
-    variance, difference = gc.maximum(variance, eps), prediction - target
+    variance, difference = gc.maximum(variance, eps), _difference(prediction, target, "gaussian_nll")
     losses = 0.5 * (gc.log(variance) + difference * difference / variance)
     return _reduced(losses + 0.5 * log(2 * pi) if full else losses, reduction, "gaussian_nll")
 
@@ -151,7 +158,9 @@ def margin_ranking(x1, x2, target, margin: float = 0.0, reduction: str = "mean")
     >>> gc.nn.margin_ranking(gc.asarray([1.0]), gc.asarray([3.0]), gc.asarray([1.0]), margin=0.5).item()
     2.5
     """
-    return _reduced(gc.relu(margin - target * (x1 - x2)), reduction, "margin_ranking")
+    difference = _difference(x1, x2, "margin_ranking")
+    product = _told(target * difference, difference, target, "margin_ranking")
+    return _reduced(gc.relu(margin - product), reduction, "margin_ranking")
 
 
 def hinge_embedding(x, target, margin: float = 1.0, reduction: str = "mean"):
@@ -161,12 +170,13 @@ def hinge_embedding(x, target, margin: float = 1.0, reduction: str = "mean"):
     >>> gc.nn.hinge_embedding(gc.asarray([0.25, 0.25]), gc.asarray([1, -1]), reduction="none").tolist()
     [0.25, 0.75]
     """
-    return _reduced(gc.where(target > 0, x, gc.relu(margin - x)), reduction, "hinge_embedding")
+    losses = _told(gc.where(target > 0, x, gc.relu(margin - x)), x, target, "hinge_embedding")
+    return _reduced(losses, reduction, "hinge_embedding")
 
 
 def soft_margin(x, target, reduction: str = "mean"):
     """log(1 + exp(-target * x)), for targets of 1 and -1."""
-    return _reduced(gc.softplus(-target * x), reduction, "soft_margin")
+    return _reduced(gc.softplus(_told(-target * x, x, target, "soft_margin")), reduction, "soft_margin")
 
 
 def multilabel_soft_margin(logits, target, reduction: str = "mean"):
