@@ -267,3 +267,23 @@ def test_frozen_parameters_are_cast_for_mixed_precision_and_counted_as_weights()
     nn.MixedPrecision(net, gc.bfloat16)(gc.ones(4))
     assert seen == [gc.bfloat16]
     assert gc.estimate_memory(nn.Linear(4, 4).requires_grad_(False), (2, 4)).weights == 4 * (16 + 4)
+
+
+def test_what_holds_itself_comes_to_an_end():
+    class Child(nn.Module):
+        def __init__(self, parent):
+            self.parent, self.itself, self.layer = [parent], parent, nn.Linear(32, 32)
+            self.ring = [self.layer]
+            self.ring.append(self.ring)
+
+    class Parent(nn.Module):
+        def __init__(self):
+            self.child = Child(self)
+
+    net = Parent()
+    assert [name for name, _ in net.named_parameters()] == ["child.layer.weight", "child.layer.bias"]
+    assert [name for name, _ in net.named_modules()] == ["", "child", "child.layer"]
+    assert "itself: ..." in repr(net) and "layer: Linear" in repr(net)
+    assert not net.eval().child.training and copy.deepcopy(net).load_state_dict(net.state_dict())
+    net.child.ring = []
+    assert isinstance(nn.quantize(net).child.layer, nn.QuantizedLinear)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from reprlib import recursive_repr
 
 import graphc as gc
 from graphc.errors import DTypeError, ShapeError, StateError
@@ -38,22 +39,14 @@ class Module:
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """This module and all inside, with their paths; each once."""
-        seen: set[int] = set()
-        for path, found in _walk(self, prefix):
-            if isinstance(found, Module) and id(found) not in seen:
-                seen.add(id(found))
-                yield path, found
+        return ((path, found) for path, found in _walk(self, prefix) if isinstance(found, Module))
 
     def modules(self) -> list[Module]:
         return [m for _, m in self.named_modules()]
 
     def named_tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Parameters and buffers with their paths; one that is shared has the first of its paths."""
-        seen: set[int] = set()
-        for path, found in _walk(self, ""):
-            if isinstance(found, Tensor) and id(found) not in seen:
-                seen.add(id(found))
-                yield path, found
+        return ((path, found) for path, found in _walk(self, "") if isinstance(found, Tensor))
 
     def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
         return ((name, t) for name, t in self.named_tensors() if t.is_parameter)
@@ -136,6 +129,7 @@ class Module:
                 _replace(t, moved)
         return self
 
+    @recursive_repr()
     def __repr__(self) -> str:
         inside = [(str(name), m) for name, m in _inside(self) if isinstance(m, Module)]
         inside += [(f"{name}[{i}]", m) for name, ms in _inside(self)
@@ -183,10 +177,14 @@ def _inside(found) -> list[tuple[object, object]]:
 
 
 def _walk(found, path: str) -> Iterator[tuple[str, object]]:
-    """All modules and tensors under something, depth first, in the order of attributes. Iterative."""
-    stack = [(path, found)]
+    """All modules and tensors under something, depth first, in the order of attributes, each once: what holds itself,
+    as by a list of its parents, comes to an end. Iterative."""
+    stack, seen = [(path, found)], set()
     while stack:
         path, found = stack.pop()
+        if not isinstance(found, (Module, Tensor, list, tuple, dict)) or id(found) in seen:
+            continue
+        seen.add(id(found))
         if isinstance(found, (Module, Tensor)):
             yield path, found
         inside = _inside(found)

@@ -63,11 +63,15 @@ def quantize(module: Module, bits: int = 4, activations: str | None = None) -> M
     ['QuantizedLinear', 'QuantizedLinear']
     """
     _checked(activations)
+    seen: set[int] = set()
 
     def changed(found):
         if type(found) is Linear and found.weight.shape[1] % BLOCK == 0:
             return QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias, activations)
         if isinstance(found, Module):
+            if id(found) in seen:       # by another way, or held by what it holds
+                return found
+            seen.add(id(found))
             for name, inside in vars(found).items():
                 setattr(found, name, changed(inside))
             if isinstance(found, list):
