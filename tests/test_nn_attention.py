@@ -6,7 +6,7 @@ import pytest
 
 import graphc as gc
 from graphc import nn
-from graphc.errors import ShapeError
+from graphc.errors import IndexOutOfRange, ShapeError
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +128,41 @@ def test_empty_batches(batch, length):
     block(x).sum().backward()
     assert all(p.grad.numpy().shape == p.shape and not p.grad.numpy().any() for p in block.parameters())
     assert nn.Flatten()(x).shape == (batch, 8 * length) and nn.Flatten()(gc.ones(3)).shape == (3, 1)
+
+
+def test_a_full_cache_says_so():
+    cache = nn.KVCache(2, 1, 3, 4)
+    x = gc.ones((2, 1, 2, 4), dtype=gc.float32)
+    cache.append(x, x)
+    with pytest.raises(IndexOutOfRange, match=r"(?s)capacity of 3 positions, 2 are taken, and 2 more come.*larger"):
+        cache.append(x, x)
+    assert cache.length.item() == 2
+    cache.append(x[:, :, :1], x[:, :, :1])
+    assert cache.length.item() == 3 and cache.keys.numpy().all()
+    for many in (gc.ones((2, 1, 4, 4)), gc.spec((2, 1, 4, 4))):
+        with pytest.raises(IndexOutOfRange, match="capacity of 3"):
+            gc.jit(lambda x: nn.KVCache(2, 1, 3, 4).append(x, x))(many)
+
+
+def test_a_full_cache_of_a_jitted_function_keeps_its_length():
+    cache = nn.KVCache(1, 1, 2, 4)
+    traced = []
+
+    @gc.jit
+    def step(x):
+        traced.append(1)
+        return cache.append(x, x)[0]
+    x = gc.ones((1, 1, 1, 4), dtype=gc.float32)
+    cache.append(x, x)
+    step(x)
+    with pytest.raises(IndexOutOfRange, match="2"):
+        step(x)
+    assert cache.length.item() == 2 and len(traced) == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 1, 4), (3, 2, 1, 4), (2, 1, 1, 4), (2, 2, 1, 1), (2, 1, 4)])
+def test_a_cache_is_for_one_batch_size(shape):
+    cache = nn.KVCache(2, 2, 8, 4)
+    with pytest.raises(ShapeError, match=r"do not fit a cache for \(batch 2, heads 2, positions, width 4\)"):
+        cache.append(gc.ones(shape), gc.ones(shape))
+    assert cache.length.item() == 0

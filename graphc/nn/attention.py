@@ -1,10 +1,14 @@
 """Attention, and the blocks of transformers."""
 from __future__ import annotations
 
+import numpy as np
+
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc import tracing
+from graphc.errors import IndexOutOfRange, ShapeError
 from graphc.nn.layers import Dropout, LayerNorm, Linear, RotaryEmbedding
 from graphc.nn.module import Module
+from graphc.tensor import host_view
 
 
 class KVCache:
@@ -28,12 +32,37 @@ class KVCache:
         return gc.moveaxis(self._values, 0, -2)
 
     def append(self, keys, values):
-        """Write the next positions. Returns all keys, all values and the number of positions before these."""
-        before, count = self.length * 1, keys.shape[-2]
+        """Write the next positions. Returns all keys, all values and the number of positions before these.
+
+        Raises ShapeError where keys or values do not fit, IndexOutOfRange where the cache is full: at once if its
+        length is known, and when realized in a jitted function. Nothing is written then.
+        """
+        count, length = self._count(keys, values), self._known_length()
+        capacity = self._keys.shape[0]
+        if (length or 0) + count > capacity:
+            raise IndexOutOfRange(f"the cache has a capacity of {capacity} positions, {length or 0} are taken, and "
+                                  f"{count} more come", op="KVCache", fix="make it with a larger capacity")
+        before = self.length * 1
         place = gc.arange(count) + before
         self._keys[place], self._values[place] = gc.moveaxis(keys, -2, 0), gc.moveaxis(values, -2, 0)
-        self.length.assign(before + count)
+        # What is known remains so, in memory: a jitted function takes it for what it will get from the next call.
+        self.length.assign(before + count if length is None else np.asarray(length + count))
         return self.keys, self.values, before
+
+    def _count(self, keys, values) -> int:
+        """How many positions these are."""
+        _, batch, heads, width = self._keys.shape
+        for what, x in (("keys", keys), ("values", values)):
+            if x.ndim != 4 or x.shape != (batch, heads, keys.shape[-2], width):
+                raise ShapeError(f"{what} of shape {x.shape} do not fit a cache for (batch {batch}, heads {heads}, "
+                                 f"positions, width {width})", op="KVCache",
+                                 fix="make a cache for each batch size, with the kv_heads of the attention")
+        return keys.shape[-2]
+
+    def _known_length(self) -> int | None:
+        """The length, if it lies in memory; None while a function is traced, or where it has to be computed."""
+        known = None if tracing.current() is not None else host_view(self.length.node, copied=False)
+        return None if known is None else int(known)
 
 
 class MultiHeadAttention(Module):
