@@ -53,7 +53,8 @@ def _value(node: Node, values: dict):
     try:
         result = node.op.numpy(node.attrs, node.dtype, node.shape, *sources)
     except BadIndex as bad:
-        raise IndexOutOfRange(f"index {bad.index} is out of range for an axis of size {bad.size}", op="index",
+        fix = "if it is a label to be ignored: cross_entropy(..., ignore_index=-100)" if bad.index == -100 else None
+        raise IndexOutOfRange(f"index {bad.index} is out of range for an axis of size {bad.size}", op="index", fix=fix,
                               site=getattr(bad, "found", (None, node.site))[1]) from None
     except np.linalg.LinAlgError as error:  # its class is what users catch; the text gains what every error has
         op, site = getattr(error, "found", (node.attrs[0], node.site))     # inside a loop, what was found there

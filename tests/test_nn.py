@@ -9,7 +9,7 @@ import pytest
 
 import graphc as gc
 from graphc import nn
-from graphc.errors import ShapeError
+from graphc.errors import BackendError, DTypeError, ShapeError
 from graphc.nn import functional as F
 from graphc.nn import init
 
@@ -287,3 +287,65 @@ def test_what_holds_itself_comes_to_an_end():
     assert not net.eval().child.training and copy.deepcopy(net).load_state_dict(net.state_dict())
     net.child.ring = []
     assert isinstance(nn.quantize(net).child.layer, nn.QuantizedLinear)
+
+
+def test_states_with_the_names_of_torch():
+    """Layers of a Sequential by number, the count of batches, and both names of what is tied."""
+    class Language(nn.Module):
+        def __init__(self):
+            self.words, self.body = nn.Embedding(5, 3), nn.Sequential(nn.Linear(3, 3), nn.BatchNorm(3), nn.ReLU())
+            self.head = nn.Linear(3, 5)
+            self.head.weight = self.words.weight
+
+    net, theirs = Language(), {}
+    names = {"words.weight": "words.weight", "head.weight": "words.weight", "head.bias": "head.bias"}
+    names |= {f"body.{layer}.{name}": f"body.layers.{layer}.{name}" for layer, name in [
+        (0, "weight"), (0, "bias"), (1, "weight"), (1, "bias"), (1, "running_mean"), (1, "running_var")]}
+    own = dict(net.named_tensors())
+    theirs = {name: np.full(own[ours].shape, k, np.float32) for k, (name, ours) in enumerate(names.items(), 1)}
+    theirs |= {"head.weight": theirs["words.weight"], "body.1.num_batches_tracked": np.array(7)}
+    net.load_state_dict(theirs)
+    for name, ours in names.items():
+        np.testing.assert_array_equal(own[ours].numpy(), theirs[name])
+    del theirs["words.weight"]
+    net.load_state_dict(theirs)                     # the other name of it is enough
+    with pytest.raises(KeyError, match=r"(?s)missing: head.bias; unknown: body.0.num_batches_tracked, body.7.weight"):
+        theirs |= {"body.7.weight": theirs.pop("head.bias"), "body.0.num_batches_tracked": 3}
+        net.load_state_dict(theirs)
+
+
+@pytest.mark.parametrize("given", [[[1.0, 2.0]], ((1.0, 2.0),), 3.0])
+def test_what_is_no_tensor_is_named(given):
+    for layer in (nn.Linear(2, 2), nn.Sequential(nn.LayerNorm(2), nn.Linear(2, 2)), nn.Flatten()):
+        with pytest.raises(DTypeError, match=rf"(?s)\[(Linear|LayerNorm|Flatten)\] an argument is a "
+                           rf"{type(given).__name__}.*pass gc.asarray\(x\)"):
+            layer(given)
+    with pytest.raises(AttributeError, match="nonsense"):
+        class Own(nn.Module):
+            def forward(self, x):
+                return x.nonsense
+        Own()(gc.ones(2))
+
+
+def test_dropout_of_everything():
+    x = gc.Tensor([1.0, 2.0], requires_grad=True)
+    y = nn.Dropout(1.0)(x)
+    y.sum().backward()
+    assert y.tolist() == [0.0, 0.0] and x.grad.tolist() == [0.0, 0.0]
+    assert nn.Dropout(1.0).eval()(x).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        nn.Dropout(1.5)(x)
+
+
+def test_where_a_module_can_go():
+    net = nn.Linear(2, 2)
+    with pytest.raises(BackendError, match=r"'nowhere' is neither a dtype nor a device.*available: "):
+        net.to("nowhere")
+    with pytest.raises(DTypeError, match="no data type|not a data type"):
+        net.to(3.5)
+    assert net.to("reference").to("float16").weight.dtype is gc.float16 and net.weight.device == "reference"
+
+
+def test_labels_to_be_ignored_are_told_how():
+    with pytest.raises(IndexError, match=r"(?s)index -100 is out of range.*ignore_index=-100"):
+        nn.cross_entropy(gc.ones((2, 3)), gc.asarray([0, -100])).item()

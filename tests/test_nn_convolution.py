@@ -165,3 +165,9 @@ def test_what_divides_by_a_few_is_stored_through_the_caches(monkeypatch):
     pairs = x.numpy()[0, 0, :-1].reshape(-1, 2)
     expected = np.where(pairs == pairs.max(1, keepdims=True), 2 * pairs, 0).reshape(-1)
     np.testing.assert_array_equal(found, [*expected, 0])
+
+
+def test_an_axis_that_is_not_pooled():
+    x = gc.asarray(normal(2, 3, 5, 4))
+    for size, expected in (((None, 1), x.mean(-1, keepdims=True)), ((1, None), x.mean(-2, keepdims=True)), (None, x)):
+        np.testing.assert_allclose(nn.AdaptiveAvgPool2d(size)(x).numpy(), expected.numpy(), rtol=1e-6)

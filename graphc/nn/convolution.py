@@ -148,17 +148,19 @@ class AvgPool3d(_Pool):
 
 
 class AdaptiveAvgPool2d(Module):
-    """The means of windows that cut each axis into `size` parts.
+    """The means of windows that cut each axis into `size` parts; None: the axis stays as it is.
 
     Of n elements part i has those from floor(i n / size) up to ceil((i + 1) n / size).
     """
 
     def __init__(self, size):
-        self.size = _each(size, 2)
+        self.size = _each(size, 2) if size is not None else (None, None)
 
     def forward(self, x):
         for axis, parts in zip((x.ndim - 2, x.ndim - 1), self.size, strict=True):
             n = x.shape[axis]
+            if parts is None:
+                continue
             if n % parts == 0:
                 split = (*x.shape[:axis], parts, n // parts, *x.shape[axis + 1:])
                 x = x.reshape(split).mean(axis + 1)

@@ -38,10 +38,12 @@ def embedding(index, weight):
 
 def dropout(x, p: float = 0.5, training: bool = True):
     """Zeros with probability p, what stays divided by 1 - p. Srivastava et al. (2014)."""
-    if not 0 <= p < 1:
-        raise ValueError(f"the probability must be in [0, 1), not {p}")
+    if not 0 <= p <= 1:
+        raise ValueError(f"the probability must be in [0, 1], not {p}")
     if not training or not p:
         return x
+    if p == 1:
+        return x * 0
     return gc.where(gc.random.uniform(size=x.shape, dtype=gc.float32) >= p, x / (1 - p), 0)
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from reprlib import recursive_repr
 
+import numpy as np
+
 import graphc as gc
-from graphc.errors import DTypeError, ShapeError, StateError
+from graphc.errors import BackendError, DTypeError, ShapeError, StateError
+from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
+
+
+_NO_TENSORS = (list, tuple, int, float, complex, np.ndarray, np.generic)
 
 
 class Module:
@@ -33,7 +39,14 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        try:
+            return self.forward(*args, **kwargs)
+        except AttributeError as error:
+            if isinstance(error.obj, _NO_TENSORS) and any(error.obj is x for x in (*args, *kwargs.values())):
+                kind = type(error.obj).__name__
+                raise DTypeError(f"an argument is a {kind}, and has no {error.name!r}, which a tensor has",
+                                 op=type(self).__name__, fix="pass gc.asarray(x)") from error
+            raise
 
     # ---- what is inside
 
@@ -69,12 +82,16 @@ class Module:
     def load_state_dict(self, state: dict, strict: bool = True) -> Module:
         """Take over tensors or arrays by path. strict: every name of either side must be in the other.
 
+        Names of PyTorch's modules serve as well: "0.weight" of a Sequential, and all names of what is shared, where
+        the first counts; a `num_batches_tracked` is passed over.
+
         Raises StateError (a KeyError) for names, ShapeError for shapes; nothing is changed then. Returns the module.
         """
         if not isinstance(state, Mapping):
             raise DTypeError(f"a {type(state).__name__} is no state", op="load_state_dict",
                              fix="pass a dict of tensors by path, as state_dict() gives")
         own = dict(self.named_tensors())
+        state = _by_own_names(self, own, state)
         missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if strict and (missing or unknown):
             sides = (("missing", missing), ("unknown", unknown))
@@ -117,16 +134,17 @@ class Module:
         return self
 
     def to(self, target) -> Module:
-        """Move to a device, or cast floating-point tensors to a dtype. Returns the module."""
+        """Move to a device, or cast floating-point tensors to a dtype. Returns the module.
+
+        Raises BackendError, or DTypeError for what is no text, if it is neither.
+        """
+        dtype = _dtype_or_none(target)
         with gc.no_grad():
             for _, t in self.named_tensors():
-                if isinstance(target, str) and target in gc.devices():
-                    moved = t.detach().to(target)
+                if dtype is None:
+                    _replace(t, t.detach().to(target))
                 elif t.dtype.kind == "f":
-                    moved = t.detach().astype(target)
-                else:
-                    continue
-                _replace(t, moved)
+                    _replace(t, t.detach().astype(dtype))
         return self
 
     @recursive_repr()
@@ -141,6 +159,21 @@ class Module:
             return f"{type(self).__name__}({facts})"
         body = "\n".join(f"  {name}: " + repr(m).replace("\n", "\n  ") for name, m in inside)
         return f"{type(self).__name__}(\n{body}\n)"
+
+
+def _dtype_or_none(target) -> DType | None:
+    """A dtype, or None for the name of a device that is here."""
+    try:
+        return as_dtype(target)
+    except DTypeError:
+        if not isinstance(target, str):
+            raise
+    try:
+        gc.ones(()).to(target)
+    except BackendError as error:
+        raise BackendError(f"{target!r} is neither a dtype nor a device that can be used here: {error.message}",
+                           op="to") from None
+    return None
 
 
 def take_over(own: Mapping[str, Tensor], state: Mapping) -> None:
@@ -174,6 +207,25 @@ def _inside(found) -> list[tuple[object, object]]:
     elif isinstance(found, dict):
         inside += found.items()
     return inside
+
+
+def _by_own_names(module: Module, own: dict[str, Tensor], state: Mapping) -> dict:
+    """A state under the names of the module's tensors, where they have others as well."""
+    names = {id(t): name for name, t in own.items()}
+    found = {name: value for name, value in state.items() if name in own}
+    for name, value in state.items():
+        *path, last = str(name).split(".")
+        if name not in own and not (last == "num_batches_tracked" and hasattr(_at(module, path), "running_mean")):
+            found.setdefault(names.get(id(_at(module, [*path, last])), name), value)
+    return found
+
+
+def _at(found, path: list[str]):
+    """What lies at a path, None if nothing does. The layers of a Sequential are found by their numbers, too."""
+    for part in path:
+        inside = [*(enumerate(found.layers) if isinstance(found, Sequential) else ()), *_inside(found)]
+        found = {str(name): x for name, x in inside}.get(part)
+    return found
 
 
 def _walk(found, path: str) -> Iterator[tuple[str, object]]:
