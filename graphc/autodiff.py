@@ -422,10 +422,11 @@ def backward(t: Tensor, gradient=None, retain_graph: bool | None = None, create_
                 owner.grad = g if owner.grad is None else owner.grad + g
 
 
-def zero_grad(tensors) -> None:
-    """Forget the gradients of these variables, so that the next `backward` starts anew."""
+def zero_grad(tensors, set_to_none: bool = True) -> None:
+    """Forget the gradients of these variables, so that the next `backward` starts anew; or, without set_to_none, let
+    those that are there be zero."""
     for tensor in tensors:
-        tensor.grad = None
+        tensor.grad = None if set_to_none or tensor.grad is None else gc.zeros_like(tensor.grad)
 
 
 def stop_gradient(tree):

@@ -13,6 +13,7 @@ import numpy as np
 
 import graphc as gc
 from graphc import tracing
+from graphc.api.other_names import OF_AN_OPTIMISER, OPTIMISERS, Elsewhere, check_arguments, missing
 from graphc.errors import GradientError, ShapeError
 from graphc.nn.module import take_over
 from graphc.tensor import Tensor
@@ -30,6 +31,10 @@ class Optimizer:
     slots: tuple[str, ...] = ()     # the state that a parameter has, each of its shape
     decoupled = False               # whether weight decay is taken off the parameter
     counted = False                 # whether steps that a parameter has no gradient for are not counted for it
+
+    def __new__(cls, *args, **kwargs):
+        check_arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
         self.parameters = _checked(parameters, type(self).__name__)
@@ -53,8 +58,8 @@ class Optimizer:
     def lr(self, value) -> None:
         self._lr.assign(value)
 
-    def zero_grad(self) -> None:
-        gc.zero_grad(self.parameters)
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        gc.zero_grad(self.parameters, set_to_none)
 
     def step(self) -> None:
         """Change every parameter that has a gradient and requires one. The others and their state stay as they are."""
@@ -97,6 +102,10 @@ class Optimizer:
                              op="load_state_dict", fix="make the optimiser of the kind, and with as many parameters, "
                              "that the state was saved of")
         take_over(own, state)
+
+
+for _name in OF_AN_OPTIMISER:
+    setattr(Optimizer, _name, Elsewhere(_name, OF_AN_OPTIMISER))
 
 
 def _checked(parameters, op: str) -> list[Tensor]:
@@ -230,6 +239,10 @@ class GradScaler:
     >>> w.tolist(), norm.item(), scaler.factor.item()
     ([0.5], 2.0, 1024.0)
     """
+
+    def __new__(cls, *args, **kwargs):
+        check_arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def __init__(self, factor: float = 65536.0, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000):
         self.factor, self.good, self.skipped, self._bad = (
@@ -382,3 +395,7 @@ def cosine(total: int, warmup: int = 0, least: float = 0.0) -> Callable[[int], f
         done = min((n - warmup) / max(total - warmup, 1), 1.0)
         return least + (1 - least) * (1 + cos(pi * done)) / 2
     return factor
+
+
+def __getattr__(name: str):
+    raise missing("module 'graphc.optim'", name, OPTIMISERS)

@@ -177,11 +177,50 @@ def test_other_names_say_what_to_write():
     real = {name for names in METHODS.values() for name in names.split()}
     assert not real & other_names.METHODS.keys() and not dir(A).count("unsqueeze") and "expand_dims" in dir(A)
     for owner, table in ((A, other_names.METHODS), (gc, other_names.FUNCTIONS), (gc.nn, other_names.LAYERS),
-                         (gc.nn.functional, other_names.LAYERS)):
+                         (gc.nn.functional, other_names.LAYERS), (gc.nn.Linear(1, 1), other_names.MODULES),
+                         (gc.optim, other_names.OPTIMISERS),
+                         (gc.optim.SGD([gc.nn.parameter([1.0])], 0.1), other_names.OF_AN_OPTIMISER)):
         for name, text in table.items():
             with pytest.raises(AttributeError, match=f"no attribute '{name}'; write {re.escape(text)}"):
                 getattr(owner, name)
             for root, path in re.findall(r"\b(gc|nn|x)\.([a-zA-Z_][\w.]*)", text):
                 operator.attrgetter(path.rstrip("."))({"gc": gc, "nn": gc.nn, "x": A}[root])
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
-        gc.nn.nonsense  # noqa: B018
+    for owner in (gc.nn, gc.optim, gc.nn.Linear(1, 1), gc.optim.SGD([gc.nn.parameter([1.0])], 0.1)):
+        with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+            owner.nonsense  # noqa: B018
+
+
+def test_modules_may_have_attributes_of_those_names():
+    class Own(gc.nn.Module):
+        def __init__(self):
+            self.half = gc.nn.Linear(1, 1)
+
+        def children(self):
+            return 3
+    own = Own()
+    assert own.children() == 3 and len(own.half.parameters()) == 2 and {"half", "children"} <= {*dir(own)}
+    assert not hasattr(own, "cuda") and "cuda" not in dir(own)
+
+
+@pytest.mark.parametrize("kind, name, text", [
+    (gc.nn.Linear, "in_features", "inputs"), (gc.nn.Conv2d, "in_channels", "inputs"),
+    (gc.nn.Embedding, "num_embeddings", "words"), (gc.nn.GRU, "input_size", "inputs"),
+    (gc.nn.BatchNorm2d, "num_features", "channels"),
+    (gc.nn.LayerNorm, "normalized_shape", "shape"), (gc.nn.Conv2d, "padding_mode", "gc.pad"),
+    (gc.nn.BatchNorm, "affine", "nn.functional"), (gc.nn.Embedding, "padding_idx", "every row"),
+    (gc.nn.MaxPool2d, "ceil_mode", "gc.max_pool2d"), (gc.nn.MaxPool2d, "dilation", "gc.max_pool2d"),
+    (gc.nn.LayerNorm, "elementwise_affine", "nn.functional"), (gc.nn.Flatten, "start_dim", "x.reshape"),
+    (gc.nn.Softmax, "dim", "axis"), (gc.nn.ReLU, "inplace", "values never change"),
+    (gc.optim.Adam, "fused", "compiled as a whole"), (gc.optim.GradScaler, "init_scale", "factor"),
+])  # fmt: skip
+def test_arguments_of_other_names_say_what_to_write(kind, name, text):
+    with pytest.raises(TypeError, match=rf"{kind.__name__} has no argument '{name}'; write .*{text}"):
+        kind(**{name: 3})
+
+
+def test_other_arguments_are_errors_as_ever():
+    for call in (lambda: gc.nn.ReLU(3), lambda: gc.nn.ReLU(junk=3), lambda: gc.nn.Linear(1, 1, junk=3),
+                 lambda: gc.optim.SGD([gc.nn.parameter([1.0])], lr=1, junk=2)):
+        with pytest.raises(TypeError, match="argument"):
+            call()
+    assert gc.nn.Identity(dim=3)(3) == 3 and gc.nn.Conv2d(1, 1, 1, dilation=1).dilation == 1

@@ -328,3 +328,14 @@ def test_parameters_of_16_bits_are_changed_as_those_of_float32(kind, dtype):
         return w.numpy().astype(np.float32)
 
     np.testing.assert_allclose(trained(dtype), trained(gc.float32), rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("owner", ["module", "optimiser"])
+def test_gradients_may_become_zero(owner):
+    net = nn.Linear(2, 2)
+    net(gc.ones(2)).sum().backward()
+    net.bias.grad = None
+    (net if owner == "module" else optim.SGD(net.parameters(), lr=0.1)).zero_grad(set_to_none=False)
+    assert net.weight.grad.tolist() == [[0, 0], [0, 0]] and net.bias.grad is None
+    net.zero_grad(set_to_none=True)
+    assert net.weight.grad is None

@@ -184,7 +184,7 @@ def _matrix_transposed(self):
 def install() -> None:
     """Attach everything; called once, by `import graphc`."""
     for name in ELSEWHERE:
-        setattr(Tensor, name, Elsewhere(name))
+        setattr(Tensor, name, Elsewhere(name, ELSEWHERE))
     _install_methods()
     _install_operators()
     Tensor.__getitem__ = indexing.getitem

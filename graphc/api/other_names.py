@@ -28,6 +28,9 @@ METHODS = {
     "cummin": "gc.cumulative_min(x, axis=axis)", "inverse": "x.inv()", "lerp": "x + (y - x) * weight",
     "matrix_exp": "gc.linalg.expm(x)", "new_zeros": "gc.zeros(shape, dtype=x.dtype)",
     "new_ones": "gc.ones(shape, dtype=x.dtype)", "is_floating_point": "gc.isdtype(x.dtype, 'real floating')",
+    "register_hook": "gc.custom_vjp(f)", "is_leaf": "x.is_variable", "detach_": "x = x.detach()",
+    "normal_": "x.assign(gc.random.normal(size=x.shape))", "uniform_": "x.assign(gc.random.uniform(size=x.shape))",
+    "new_tensor": "gc.asarray(values, dtype=x.dtype)", "is_cuda": "x.device == 'cuda'",
     "tobytes": "x.numpy().tobytes()", "flat": "x.ravel()", "absolute": "x.abs()", "strides": "x.numpy().strides",
     **{name: f"gc.{name}(x, ...)" for name in _AS_FUNCTIONS.split()},
 }
@@ -56,7 +59,12 @@ FUNCTIONS = {
     "iscomplexobj": "gc.isdtype(x.dtype, 'complex floating')", "promote_types": "gc.result_type(a, b)",
     "errstate": "nothing: no warning is given", "intp": "gc.int64", "seterr": "nothing: no warning is given",
     "float_": "gc.float64", "bool_": "gc.bool", "int_": "gc.int64", "double": "gc.float64", "half": "gc.float16",
-    "single": "gc.float32", "long": "gc.int64",
+    "single": "gc.float32", "long": "gc.int64", "float": "gc.float32", "inference_mode": "gc.no_grad()",
+    "set_grad_enabled": "gc.no_grad()", "enable_grad": "nothing: gc.no_grad() ends with its block",
+    "amp": "gc.nn.MixedPrecision(model, dtype)", "autocast": "gc.nn.MixedPrecision(model, dtype)",
+    "utils": "gc.data.DataLoader(data, batch_size)", "cuda": "gc.set_backend('cuda')", "device": "its name: 'cpu'",
+    "set_default_dtype": "gc.set_default_float(dtype)", "is_tensor": "isinstance(x, gc.Tensor)", "Size": "a tuple",
+    "FloatTensor": "gc.asarray(values, dtype=gc.float32)", "LongTensor": "gc.asarray(values, dtype=gc.int64)",
 }
 
 LAYERS = {
@@ -81,8 +89,83 @@ LAYERS = {
         "triplet_margin_loss": "triplet_margin"}.items()},
     "logsigmoid": "gc.log_sigmoid(x)", "softmin": "gc.softmax(-x)", "upsample": "nn.interpolate(x, size)",
     "unfold": "gc.sliding_window_view(x, sizes, axes)", "fold": "gc.overlap_add(x, size)", "pad": "gc.pad(x, widths)",
+    "Buffer": "self.name = tensor", "utils": "gc.optim.clip_grad_norm(parameters, limit), for its clip_grad_norm_",
+    **dict.fromkeys(["Dropout1d", "Dropout2d", "Dropout3d"], "nn.Dropout(p), which drops single elements"),
+    "ZeroPad2d": "gc.pad(x, widths)", "ConstantPad2d": "gc.pad(x, widths, constant_values=value)",
+    "AdaptiveAvgPool1d": "x.mean(-1, keepdims=True), for one part",
+    "AdaptiveAvgPool3d": "x.mean((-3, -2, -1), keepdims=True), for one part",
+    "AdaptiveMaxPool2d": "x.max((-2, -1), keepdims=True), for one part", "Softmax2d": "nn.Softmax(axis=1)",
+    "Softmin": "gc.softmax(-x)", "EmbeddingBag": "nn.Embedding(words, width)(x).sum(-2)",
+    "Transformer": "nn.TransformerEncoderBlock(width, heads)",
     "batch_norm": "nn.BatchNorm(channels)(x)", "adaptive_avg_pool2d": "nn.AdaptiveAvgPool2d(size)(x)",
 }
+
+
+MODULES = {
+    "float": "module.to(gc.float32)", "half": "module.to(gc.float16)", "double": "module.to(gc.float64)",
+    "bfloat16": "module.to(gc.bfloat16)", "cuda": "module.to('cuda')", "cpu": "module.to('cpu')",
+    "type": "module.to(dtype)", "register_buffer": "self.name = tensor: what requires no gradient is a buffer",
+    "register_parameter": "self.name = nn.parameter(value)", "add_module": "self.name = module",
+    "children": "module.modules()[1:], which has those further inside as well",
+    "named_children": "module.named_modules(), which has those further inside as well",
+    "get_submodule": "dict(module.named_modules())[path]", "get_parameter": "dict(module.named_parameters())[path]",
+    "get_buffer": "dict(module.named_buffers())[path]", "compile": "gc.jit(module)",
+    **dict.fromkeys(["register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"],
+                    "a module around it, whose forward calls it"),
+}
+
+OPTIMISERS = {
+    "lr_scheduler": "gc.optim.Schedule(optimizer, factor)", "LambdaLR": "gc.optim.Schedule(optimizer, factor)",
+    "StepLR": "gc.optim.Schedule(optimizer, gc.optim.step_decay(every))",
+    "ExponentialLR": "gc.optim.Schedule(optimizer, gc.optim.exponential(gamma))",
+    "CosineAnnealingLR": "gc.optim.Schedule(optimizer, gc.optim.cosine(total))",
+    "clip_grad_norm_": "gc.optim.clip_grad_norm(parameters, limit)",
+    "clip_grad_value_": "gc.optim.clip_grad_value(parameters, limit)",
+    **dict.fromkeys("ASGD Adadelta Adamax LBFGS NAdam RAdam Rprop SparseAdam".split(),
+                    "gc.optim.Adam(parameters), or a subclass of gc.optim.Optimizer with an update of its own"),
+}
+
+OF_AN_OPTIMISER = {
+    "param_groups": "optimizer.parameters, optimizer.lr: there is one group",
+    "add_param_group": "an optimiser for each group", "defaults": "optimizer.lr, optimizer.weight_decay",
+}
+
+# Arguments by name; where a class has an argument of that name, nothing is said.
+ARGUMENTS = {
+    **dict.fromkeys("in_features in_channels input_size".split(), "inputs"),
+    **dict.fromkeys("out_features out_channels".split(), "outputs"), "num_embeddings": "words",
+    **dict.fromkeys("embedding_dim embed_dim d_model".split(), "width"),
+    **dict.fromkeys("num_features num_channels num_parameters".split(), "channels"), "num_groups": "groups",
+    **dict.fromkeys("num_heads nhead".split(), "heads"),
+    **dict.fromkeys("hidden_size dim_feedforward".split(), "hidden"),
+    "normalized_shape": "shape", "output_size": "size", "dim": "axis", "init": "start", "init_scale": "factor",
+    "growth_factor": "growth", "backoff_factor": "backoff", "growth_interval": "interval",
+    **dict.fromkeys("affine elementwise_affine".split(), "the function of nn.functional, which takes no weights"),
+    "track_running_stats": "nothing: they are kept", "padding_idx": "nothing: every row is trained",
+    "padding_mode": "gc.pad(x, widths, mode=mode) before", "inplace": "nothing: values never change",
+    **dict.fromkeys("ceil_mode count_include_pad dilation divisor_override".split(),
+                    "gc.max_pool2d or gc.avg_pool2d, which have it"),
+    **dict.fromkeys("start_dim end_dim".split(), "x.reshape(shape)"), "batch_first": "nothing: the batch comes first",
+    **dict.fromkeys("device dtype".split(), "module.to(device or dtype) after"),
+    **dict.fromkeys("foreach fused capturable differentiable".split(), "nothing: a step is compiled as a whole"),
+    "maximize": "(-loss).backward()",
+}
+
+
+def check_arguments(kind: type, args: tuple, given: dict) -> None:
+    """TypeError for an argument by a name that torch has, or for any where the class takes none."""
+    import inspect      # not a part of what every program has to load
+    if kind.__init__ is object.__init__:
+        parameters = {}
+        wrong = [*given] or args
+    else:
+        parameters = inspect.signature(kind.__init__).parameters
+        wrong = [name for name in given if name in ARGUMENTS and name not in parameters]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) or not wrong:
+        return
+    name = wrong[0] if given else None
+    known = f"; write {ARGUMENTS[name]}" if name in ARGUMENTS else ""
+    raise TypeError(f"{kind.__name__} " + (f"has no argument {name!r}{known}" if name else "takes no arguments"))
 
 
 def missing(owner: str, name: str, table: dict[str, str], of: object = None) -> AttributeError:
@@ -92,11 +175,11 @@ def missing(owner: str, name: str, table: dict[str, str], of: object = None) -> 
 
 
 class Elsewhere:
-    """In the place of a method that Tensor does not have: hasattr is False. A __getattr__ of the class would do the
+    """In the place of a method that a class does not have: hasattr is False. A __getattr__ of the class would do the
     same, and slow down every attribute."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, table: dict[str, str]):
+        self.name, self.table = name, table
 
     def __get__(self, x, kind=None):
-        raise missing("'Tensor' object", self.name, METHODS)
+        raise missing(f"{kind.__name__!r} object", self.name, self.table)

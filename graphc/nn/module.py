@@ -7,6 +7,7 @@ from reprlib import recursive_repr
 import numpy as np
 
 import graphc as gc
+from graphc.api.other_names import MODULES, Elsewhere, check_arguments
 from graphc.errors import BackendError, DTypeError, ShapeError, StateError
 from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
@@ -34,6 +35,11 @@ class Module:
     """
 
     training = True
+
+    def __new__(cls, *args, **kwargs):
+        if kwargs or args and cls.__init__ is object.__init__:
+            check_arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -124,8 +130,8 @@ class Module:
             p.requires_grad = wanted
         return self
 
-    def zero_grad(self) -> None:
-        gc.zero_grad(self.parameters())
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        gc.zero_grad(self.parameters(), set_to_none)
 
     def apply(self, function: Callable[[Module], object]) -> Module:
         """Call a function with every module inside. Returns the module."""
@@ -147,6 +153,9 @@ class Module:
                     _replace(t, t.detach().astype(dtype))
         return self
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in MODULES or hasattr(self, name)]
+
     @recursive_repr()
     def __repr__(self) -> str:
         inside = [(str(name), m) for name, m in _inside(self) if isinstance(m, Module)]
@@ -159,6 +168,10 @@ class Module:
             return f"{type(self).__name__}({facts})"
         body = "\n".join(f"  {name}: " + repr(m).replace("\n", "\n  ") for name, m in inside)
         return f"{type(self).__name__}(\n{body}\n)"
+
+
+for _name in MODULES:
+    setattr(Module, _name, Elsewhere(_name, MODULES))
 
 
 def _dtype_or_none(target) -> DType | None:
