@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc.errors import DTypeError, ShapeError
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
@@ -19,7 +19,7 @@ class DataLoader:
     """Batches of arrays of one length, in a new random order each time it is iterated over.
 
     data        an array, or a tree of arrays (tuple, dict, ...) whose first axes are equal; or what has `len()` and
-                `[i]`, whose items are such trees
+                `[i]`, whose items are such trees. Arrays in tuples and dicts may be of any library (PyTorch, pandas)
     batch_size  samples in a batch; the last one is shorter unless drop_last
     shuffle     a new order for each epoch, from `seed`: the same orders in each run
     prefetch    batches that a thread prepares, and puts on the device, while others are used; 0 for none
@@ -41,7 +41,10 @@ class DataLoader:
         self._items = None if _is_tree(data) else data
         if self._items is None:
             leaves, self._structure = flatten(data)
-            self._arrays = [x.numpy() if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
+            self._arrays = [_to_numpy(x) for x in leaves]
+            if any(not a.ndim for a in self._arrays):
+                raise ShapeError("an array without axes has no samples", op="DataLoader",
+                                 fix="pass arrays whose first axes are equal")
             lengths = {len(a) for a in self._arrays}
             if len(lengths) != 1:
                 raise ShapeError(f"the arrays have lengths {sorted(lengths)}", op="DataLoader",
@@ -77,8 +80,29 @@ class DataLoader:
 
 
 def _is_tree(data) -> bool:
-    return isinstance(data, (np.ndarray, Tensor, tuple, list, dict)) and all(
-        isinstance(x, (np.ndarray, Tensor)) for x in flatten(data)[0])
+    """Whether these are arrays with all samples, and not something with one sample after the other."""
+    if not isinstance(data, (np.ndarray, Tensor, tuple, list, dict)):
+        return False
+    if isinstance(data, list):      # of arrays of other libraries: their samples
+        return all(isinstance(x, (np.ndarray, Tensor)) for x in flatten(data)[0])
+    found = all(map(_is_array, flatten(data)[0]))
+    if not found and (isinstance(data, dict) or isinstance(data, tuple) and any(map(_is_array, data))):
+        kinds = sorted({type(x).__name__ for x in flatten(data)[0] if not _is_array(x)})
+        raise DTypeError(f"among the arrays there are values of type {', '.join(kinds)}", op="DataLoader",
+                         fix="pass arrays, as np.asarray(labels) for a list, whose first axes are equal")
+    return found
+
+
+def _is_array(x) -> bool:
+    if isinstance(x, np.generic):       # a number
+        return False
+    return hasattr(x, "shape") and hasattr(x, "dtype") or hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+
+
+def _to_numpy(x) -> np.ndarray:
+    if isinstance(x, Tensor):
+        return x.numpy()
+    return np.from_dlpack(x) if hasattr(x, "__dlpack__") and not hasattr(x, "__array__") else np.asarray(x)
 
 
 _END = object()
@@ -148,6 +172,8 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
         schedule=None, step: Callable | None = None) -> History:
     """Train a model: for each batch (x, y), one step of the optimiser on loss(model(x), y).
 
+    Raises ShapeError for batches of another form.
+
     step: a function (x, y) -> loss to use instead of all that, e.g. a jitted one of your own; loss may be None then.
     schedule: its `step()` is called after each batch. progress: a bar with loss and throughput on the terminal.
     """
@@ -167,7 +193,7 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
         for epoch in range(epochs):
             started, seen, values = time.perf_counter(), 0, []
             for batch in loader:
-                x, y = batch
+                x, y = _pair(batch)
                 value = step(x, y)
                 gc.realize(value, *model.parameters(), *_state(optimizer))
                 values.append(float(value))
@@ -179,6 +205,16 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
             history.losses.append(float(np.mean(values)))
             history.throughput.append(seen / (time.perf_counter() - started))
     return history
+
+
+def _pair(batch) -> Sequence:
+    """A batch as (x, y)."""
+    if isinstance(batch, (tuple, list)) and len(batch) == 2:
+        return batch
+    what = f"dict of {', '.join(map(str, batch))}" if isinstance(batch, dict) else type(batch).__name__
+    what += f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
+    raise ShapeError(f"a batch is a {what}, not a pair (x, y)", op="fit",
+                     fix="give the loader (x, y), or a transform that returns such pairs; or write the loop yourself")
 
 
 def _state(optimizer) -> Sequence[Tensor]:

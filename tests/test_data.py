@@ -8,7 +8,7 @@ import pytest
 
 import graphc as gc
 from graphc import data, nn, optim
-from graphc.errors import ShapeError
+from graphc.errors import DTypeError, ShapeError
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +87,60 @@ def test_training_has_the_same_bits_each_time():
         return data.fit(model, loader, optim.Adam(model.parameters()), nn.mse, 2, progress=False).steps
 
     assert train() == train()
+
+
+class Foreign:
+    """An array of another library, as PyTorch's: it has a length and items, and NumPy reads it."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.shape, self.dtype = self.values.shape, "theirs.float32"
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, i):
+        return Foreign(self.values[i])
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+class OnlyDlpack:
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize("kind", [Foreign, OnlyDlpack])
+def test_arrays_of_other_libraries_are_columns(kind):
+    """A tuple of them was taken for a dataset of two samples."""
+    loader = data.DataLoader((kind(np.arange(6.0).reshape(3, 2)), kind([0, 1, 2])), batch_size=2)
+    assert [(x.tolist(), y.tolist()) for x, y in loader] == [([[0, 1], [2, 3]], [0, 1]), ([[4, 5]], [2])]
+    assert [b["x"].tolist() for b in data.DataLoader({"x": kind([1, 2])})] == [[1], [2]]
+    with pytest.raises(ShapeError, match=r"lengths \[2, 3\]"):
+        data.DataLoader((kind(np.zeros((2, 2))), kind(np.zeros((3, 2)))))
+    with pytest.raises(ShapeError, match="without axes"):
+        data.DataLoader((kind(np.zeros(2)), kind(np.zeros(()))))
+
+
+def test_what_a_loader_takes():
+    with pytest.raises(DTypeError, match=r"(?s)values of type int.*np.asarray\(labels\)"):
+        data.DataLoader((np.zeros((3, 2)), [0, 1, 1]))
+    samples = [(Foreign([1.0, 2.0]), np.int64(0)), (Foreign([3.0, 4.0]), np.int64(1))]
+    for items in (samples, tuple(samples)):
+        (x, y), = data.DataLoader(items, batch_size=2)
+        assert x.tolist() == [[1, 2], [3, 4]] and y.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("given, text", [((np.zeros((4, 1)),), "a tuple of 1"), (np.zeros((4, 1)), "a Tensor"),
+                                         ({"x": np.zeros(4), "y": np.zeros(4)}, "a dict of x, y")])
+def test_fit_says_which_batches_it_takes(given, text):
+    net = nn.Linear(1, 1)
+    with pytest.raises(ShapeError, match=rf"(?s)batch is {text}, not a pair \(x, y\).*transform"):
+        data.fit(net, data.DataLoader(given, 2), optim.SGD(net.parameters(), 0.1), nn.mse, progress=False)
