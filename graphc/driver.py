@@ -83,7 +83,8 @@ backends.meanwhile.append(_import_pipeline)
 
 
 class _Marks(threading.local):
-    inside = 0      # blocks of `fast_math` that this thread is in
+    inside = 0          # blocks of `fast_math` that this thread is in
+    tracing = False     # whether it records a jitted function
 
 
 marks = _Marks()
@@ -280,6 +281,10 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
     if GIVEN_AWAY in reasons:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")
+    if not marks.tracing:
+        return TracerError("this tensor was made inside a jitted function and kept outside of it, where it has no value",
+                           op=asked, fix="return it instead; or assign to a tensor that was there before: x.assign(y)",
+                           site=graph.roots[0].site)
     return TracerError("the value depends on the arguments of a jitted function, and is not known while that is traced",
                        op=asked, fix="choose by gc.where instead of if; name arguments that steer the program in "
                        "static_argnums; or compute the value outside of the jitted function and pass it")

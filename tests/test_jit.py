@@ -433,3 +433,44 @@ def test_an_argument_that_does_not_exist_is_told(options, name):
         gc.jit(lambda x, n: x * n, **options)
     assert gc.jit(lambda *args, **kwargs: args[3] * kwargs["nn"], static_argnums=3, static_argnames="nn")(
         0, 0, 0, 2, nn=3) == 6
+
+
+# ------------------------------------------------------------------------------------------------------------- modules
+
+
+def test_a_result_with_a_history_is_checked():
+    """There was nothing to compare it by, which was an error of its own."""
+    net, x = gc.nn.Linear(4, 4), gc.ones((2, 4), dtype=gc.float32)
+    f = gc.jit(lambda x: net(x), check=True)
+    for _ in range(3):
+        net.zero_grad()
+        f(x).sum().backward()
+        assert net.bias.grad.tolist() == [2] * 4
+    frozen = [True]
+    g = gc.jit(lambda x: net(x).detach() if frozen[0] else net(x), check=True)
+    g(x)
+    frozen[0] = False
+    with pytest.raises(JitError, match="does not do what it did"):
+        g(x)
+
+
+def test_a_tensor_that_is_kept_outside_is_named(tmp_path):
+    class Keeps(gc.nn.Module):
+        def __init__(self):
+            self.layer = gc.nn.Linear(4, 4)
+
+        def forward(self, x):
+            self.seen = self.layer(x).detach()
+            return self.seen * 2
+    net, x = Keeps(), gc.ones((2, 4), dtype=gc.float32)
+    f = gc.jit(lambda x, k: (net(x) * k).detach())
+    f(x, 2.0)
+    for use in (lambda: gc.weights.save(tmp_path / "net.npz", net.state_dict()), lambda: print(net.seen),
+                lambda: (net.seen + 1).sum().item(), lambda: gc.jit(lambda x: x + net.seen)(x)):
+        with pytest.raises(TracerError, match=r"(?s)made inside a jitted function and kept outside.*return it instead"):
+            use()
+    with pytest.raises(TracerError, match=r"self.seen = self.layer\(x\).detach\(\)"):
+        net.seen.numpy()
+    assert f(x, 3.0).shape == (2, 4)
+    with pytest.raises(TracerError, match="not known while that is traced"):
+        gc.jit(lambda x: float(x.sum()))(x)

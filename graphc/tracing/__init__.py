@@ -365,11 +365,11 @@ def recording(trace: Trace) -> Iterator[None]:
         watchers += 1
         if watchers == 1:
             _show(_watched)
-    _state.trace = trace
+    _state.trace, driver.marks.tracing = trace, True
     try:
         yield
     finally:
-        _state.trace = None
+        _state.trace, driver.marks.tracing = None, False
         with _lock:
             watchers -= 1
             if not watchers:

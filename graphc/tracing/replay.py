@@ -174,7 +174,7 @@ class Replay:
         while PENDING in self.specs:        # of what another thread has assigned meanwhile
             driver.realize([handle.node for handle in self.closed], "jit")
             self.specs = [spec_of(handle.node) for handle in self.closed]
-        self.facts = () if self.inline else self._facts()
+        self.facts = ("with a history",) * len(FACTS) if self.inline else self._facts()
 
     def _read(self, recorded: Recorded, call: Call) -> None:
         """What a call computes, gives and assigns, and the program for it."""
