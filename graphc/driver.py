@@ -282,7 +282,7 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")
     if not marks.tracing:
-        return TracerError("this tensor was made inside a jitted function and kept outside of it, where it has no value",
+        return TracerError("this tensor was made inside a jitted function and kept outside of it, without a value",
                            op=asked, fix="return it instead; or assign to a tensor that was there before: x.assign(y)",
                            site=graph.roots[0].site)
     return TracerError("the value depends on the arguments of a jitted function, and is not known while that is traced",

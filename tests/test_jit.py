@@ -474,3 +474,85 @@ def test_a_tensor_that_is_kept_outside_is_named(tmp_path):
     assert f(x, 3.0).shape == (2, 4)
     with pytest.raises(TracerError, match="not known while that is traced"):
         gc.jit(lambda x: float(x.sum()))(x)
+
+
+def a_network():
+    return gc.nn.Sequential(gc.nn.Linear(4, 4), gc.nn.BatchNorm(4), gc.nn.Dropout(0.5), gc.nn.Linear(4, 2))
+
+
+@pytest.mark.parametrize("call", ["alone", "frozen", "by keyword", "with a number", "as an argument"])
+def test_the_modes_of_modules_are_noticed(call, compiled):
+    """A function went on in the mode that it was traced in."""
+    net, x = a_network(), gc.asarray(np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32))
+    net.requires_grad_(call != "frozen")
+    fs = {"alone": gc.jit(lambda x: net(x).detach()), "frozen": gc.jit(lambda x: net(x)),
+          "by keyword": gc.jit(lambda *, x: net(x).detach()),
+          "with a number": gc.jit(lambda x, k: net(x).detach() * k),
+          "as an argument": gc.jit(lambda net, x: net(x).detach())}
+    f = fs[call]
+
+    def found():
+        return (f(x=x) if call == "by keyword" else f(x, 1.0) if call == "with a number" else
+                f(net, x) if call == "as an argument" else f(x))
+
+    for mode in (True, False, True, False, True):
+        net.train(mode)
+        for _ in range(4):
+            before = net[1].running_mean.numpy().copy()
+            dropped = not equal_bits(found().numpy(), found().numpy())
+            assert dropped == mode and np.array_equal(before, net[1].running_mean.numpy()) != mode
+    for module in net.modules():        # one of them alone, by its attribute
+        module.training = False
+    assert equal_bits(found().numpy(), found().numpy())
+    net[2].training = True
+    assert not equal_bits(found().numpy(), found().numpy()) and traces(f) <= 5
+
+
+def test_a_mode_that_the_function_sets_itself_is_its_own(compiled):
+    net, x, seen = a_network(), gc.ones((8, 4), dtype=gc.float32), []
+
+    @gc.jit
+    def f(x):
+        seen.append(1)
+        return net.eval()(x).detach()
+    want = f(x).numpy()
+    for _ in range(3):
+        net.train()
+        assert equal_bits(f(x).numpy(), want)
+    assert len(seen) == 1
+
+
+def test_a_function_that_leaves_another_mode_behind(compiled):
+    net, x = gc.nn.Dropout(1.0), gc.ones(3)
+
+    @gc.jit
+    def f(x):
+        y = net(x)
+        net.eval()
+        return y
+    assert [f(x).tolist() for _ in range(3)] == [[0, 0, 0], [1, 1, 1], [1, 1, 1]]
+
+
+def test_steps_in_both_modes_by_turns(compiled):
+    """With what the steady calls and the written-out ones keep from call to call."""
+    nets = [a_network() for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    x, results = gc.asarray(np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)), []
+    for net, jit in zip(nets, (gc.jit, lambda f: f), strict=True):
+        gc.random.seed(5)
+        optimizer = gc.optim.Adam(net.parameters())
+
+        def step(x, net=net, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+        step, score, losses = jit(step), jit(lambda x, net=net: net(x).detach().sum()), []
+        for _ in range(4):
+            net.train()
+            losses += [float(step(x)) for _ in range(4)]
+            net.eval()
+            losses += [float(score(x)) for _ in range(2)]
+        results.append(losses)
+    np.testing.assert_allclose(*results, rtol=1e-5)

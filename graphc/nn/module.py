@@ -11,6 +11,7 @@ from graphc.api.other_names import MODULES, Elsewhere, check_arguments
 from graphc.errors import BackendError, DTypeError, ShapeError, StateError
 from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
+from graphc.tracing import mode_of, set_mode
 
 
 _NO_TENSORS = (list, tuple, int, float, complex, np.ndarray, np.generic)
@@ -34,7 +35,8 @@ class Module:
     ([6.0], ['slope'])
     """
 
-    training = True
+    # Whether Dropout and BatchNorm behave as in training. What is jitted looks at it again at each call.
+    training = property(mode_of, set_mode)
 
     def __new__(cls, *args, **kwargs):
         if kwargs or args and cls.__init__ is object.__init__:

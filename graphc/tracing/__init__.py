@@ -155,6 +155,7 @@ class Trace:
     params    number of a PARAM -> (position on the tape, or None where it is the constant of a handle; that; dtype)
     draws     generators of random numbers -> how many were drawn
     finished  what `backward` was called on, without retain_graph
+    modes     modules whose flag `training` was read before the function set it, by id, with its value
     """
 
     def __init__(self) -> None:
@@ -172,6 +173,8 @@ class Trace:
         self.draws: dict[object, int] = {}
         self.finished: set[Node] = set()
         self._states: dict[object, Scalar] = {}
+        self.modes: dict[int, tuple[object, bool]] = {}
+        self._moded: dict[int, object] = {}     # modules whose flag the function has set
 
     # ---- tensors
 
@@ -257,6 +260,15 @@ class Trace:
         self.params[number] = position, handle, dtype
         return make(PARAM, dtype, (), (), (number, False))
 
+    # ---- modules
+
+    def read_mode(self, module, mode: bool) -> None:
+        if id(module) not in self._moded:
+            self.modes.setdefault(id(module), (module, mode))
+
+    def write_mode(self, module) -> None:
+        self._moded[id(module)] = module
+
     # ---- random numbers
 
     def draw(self, generator, count: int) -> tuple[Node, Node]:
@@ -324,6 +336,51 @@ def numbers_of(tape: list[tuple], given: Sequence, draws: dict) -> list:
         else:
             values.append(kind(*[values[place] for place in rest]))
     return values
+
+
+# ------------------------------------------------------------------------------------------------------------- modules
+
+class Modes:
+    """What modules were found in, training or in use, by a function that was traced.
+
+    changed  counts the changes of all modules in the process
+    seen     that number when all were last found as they were
+    """
+
+    changed = 0
+
+    def __init__(self, modes: dict[int, tuple[object, bool]]):
+        self._modes, self.seen = list(modes.values()), -1
+
+    def hold(self) -> bool:
+        """Whether all of them are as they were."""
+        now = Modes.changed
+        if self.seen != now:
+            if any(module.training != mode for module, mode in self._modes):
+                return False
+            self.seen = now
+        return True
+
+
+def mode_of(module) -> bool:
+    """The flag `training` of a module. A jitted function that reads it is traced anew when it has changed."""
+    mode = vars(module).get("training", True)
+    trace = current()
+    if trace is not None:
+        trace.read_mode(module, mode)
+    return mode
+
+
+def set_mode(module, mode: bool) -> None:
+    """Let a module train, or be in use."""
+    changes = vars(module).get("training", True) != mode
+    vars(module)["training"] = mode
+    if changes:
+        with _lock:
+            Modes.changed += 1
+    trace = current()
+    if trace is not None:
+        trace.write_mode(module)
 
 
 # ------------------------------------------------------------------------------------------------------------ watching

@@ -46,10 +46,11 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
                          values, for each of which f is traced anew
       a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
 
-    Tensors that f closes over are read at each call as well, and may be assigned to. Random numbers go on from call to
-    call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number or a NumPy
-    array in a global variable, is a constant of the trace. `check=True` traces at every call, and raises JitError where
-    that gives another program: slow, for finding such a mistake.
+    Tensors that f closes over are read at each call as well, and may be assigned to; so are the modes of modules:
+    after `model.eval()` another trace serves, and after `model.train()` the first one again. Random numbers go on from
+    call to call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number
+    or a NumPy array in a global variable, is a constant of the trace. `check=True` traces at every call, and raises
+    JitError where that gives another program: slow, for finding such a mistake.
 
     donate_argnums gives tensors away: their memory may serve the results, and using them afterwards raises. A NumPy
     array that still shows that memory, or one tensor given twice, raises JitError.
@@ -145,6 +146,8 @@ class Jitted:
             node, count = None, len(nodes)      # a replay counts who holds a node
             replays = self._replays.get(tuple(key), ())
             for place, replay in enumerate(replays):
+                if replay.modes is not None and not replay.modes.hold():
+                    continue
                 if replay.steady is not None:
                     result = replay.steady.run(replay, handles, nodes, numbers)
                     if result is not MISS:
@@ -196,7 +199,7 @@ class Jitted:
         """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
         for replay in tuple(self._replays.get(call.key, ())):
             closed = replay.closed_for(call.handles)
-            if closed is None:
+            if closed is None or replay.modes is not None and not replay.modes.hold():
                 continue
             driver.realize([handle.node for handle in closed], "jit")
             if replay.accepts(list(call.handles), [handle.node for handle in call.handles]):

@@ -23,7 +23,7 @@ from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
-from graphc.tracing import Scalar, Trace, fixed, grad_of, numbers_of, recording
+from graphc.tracing import Modes, Scalar, Trace, fixed, grad_of, numbers_of, recording
 from graphc.tracing.steady import Steady, fits
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class Replay:
     inline         what f gives has a gradient, so it has to be recorded: it is called as it is
     pattern        which handles are the same tensor, where that matters: f assigns, or tensors are given away
     in_place       inputs of the program whose memory an output can take over
+    modes          of modules that f looked at, which a call has to find in the same: None where there are none
     """
 
     def __init__(self, recorded: Recorded, call: Call):
@@ -163,6 +164,7 @@ class Replay:
         self.closed, self.structure = recorded.closed, recorded.structure
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
         self.inline: bool | None = None
+        self.modes: Modes | None = None
 
         def read() -> None:
             if self.inline is None:
@@ -184,6 +186,8 @@ class Replay:
         self.looked = [(k, grad is not None) for k, grad in recorded.looked.items()]
         self.moving = [(j, k) for k, grad in recorded.looked.items() for j, t in enumerate(self.closed) if t is grad]
         self.inline = recorded.has_history()
+        if recorded.trace.modes and not self.inline:
+            self.modes = Modes(recorded.trace.modes)
         if self.inline:
             self.in_place = []
             self.roots = recorded.computed()    # for `plan`
