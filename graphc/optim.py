@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import cos, pi
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -250,7 +249,7 @@ class GradScaler:
         self.growth, self.backoff, self.interval = growth, backoff, interval
         # Optimisers since the last update: whether the gradients, divided, are finite, and the trace that this was
         # found in; None after the step.
-        self._finite: WeakKeyDictionary[Optimizer, tuple | None] = WeakKeyDictionary()
+        self._finite: dict[Optimizer, tuple | None] = {}
 
     def scale(self, loss):
         """The loss, in float32, times the factor."""

@@ -320,11 +320,22 @@ def test_what_is_no_tensor_is_named(given):
         with pytest.raises(DTypeError, match=rf"(?s)\[(Linear|LayerNorm|Flatten)\] an argument is a "
                            rf"{type(given).__name__}.*pass gc.asarray\(x\)"):
             layer(given)
-    with pytest.raises(AttributeError, match="nonsense"):
-        class Own(nn.Module):
-            def forward(self, x):
-                return x.nonsense
-        Own()(gc.ones(2))
+
+
+def test_other_missing_attributes_are_errors_as_ever():
+    class Own(nn.Module):
+        def forward(self, x):
+            return x.nonsense
+    for given in (gc.ones(2), [1, 2], nn.ModuleList()):
+        with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+            Own()(given)
+
+
+def test_a_module_may_be_something_else_as_well():
+    class Named(nn.Module, str):
+        def __init__(self, name):
+            self.layer = nn.Linear(2, 2)
+    assert Named("encoder") + "!" == "encoder!" and len(Named("encoder").parameters()) == 2
 
 
 def test_dropout_of_everything():

@@ -1,6 +1,8 @@
 """Training in 16 bits, parameters in 32: the same losses within tolerance, and a loss scale that is no recompile."""
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -195,6 +197,7 @@ def test_a_forgotten_update_is_told():
     scaler.step(optimizer)
     with pytest.raises(GradientError, match=r"(?s)since the last update.*call scaler.update\(\)"):
         scaler.step(optimizer)
+    pickle.loads(pickle.dumps(scaler)).update()
     scaler.update()
     scaler.step(optimizer)
 

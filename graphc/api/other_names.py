@@ -154,6 +154,8 @@ ARGUMENTS = {
 
 def check_arguments(kind: type, args: tuple, given: dict) -> None:
     """TypeError for an argument by a name that torch has, or for any where the class takes none."""
+    if not given and (not args or kind.__init__ is not object.__init__):
+        return
     import inspect      # not a part of what every program has to load
     if kind.__init__ is object.__init__:
         parameters = {}

@@ -14,7 +14,7 @@ from graphc.tensor import Tensor, rebinding
 from graphc.tracing import mode_of, set_mode
 
 
-_NO_TENSORS = (list, tuple, int, float, complex, np.ndarray, np.generic)
+_NO_TENSORS = (list, tuple, int, float, complex, np.ndarray)
 
 
 class Module:
@@ -39,9 +39,9 @@ class Module:
     training = property(mode_of, set_mode)
 
     def __new__(cls, *args, **kwargs):
-        if kwargs or args and cls.__init__ is object.__init__:
-            check_arguments(cls, args, kwargs)
-        return super().__new__(cls)
+        check_arguments(cls, args, kwargs)
+        new = super().__new__
+        return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -50,9 +50,10 @@ class Module:
         try:
             return self.forward(*args, **kwargs)
         except AttributeError as error:
-            if isinstance(error.obj, _NO_TENSORS) and any(error.obj is x for x in (*args, *kwargs.values())):
-                kind = type(error.obj).__name__
-                raise DTypeError(f"an argument is a {kind}, and has no {error.name!r}, which a tensor has",
+            kind = type(error.obj)
+            if kind in _NO_TENSORS and hasattr(Tensor, error.name) and any(
+                    error.obj is x for x in (*args, *kwargs.values())):
+                raise DTypeError(f"an argument is a {kind.__name__}, and has no {error.name!r}, which a tensor has",
                                  op=type(self).__name__, fix="pass gc.asarray(x)") from error
             raise
 
