@@ -29,14 +29,13 @@ from graphc.api.indexing import put, put_along_axis, take, take_along_axis
 from graphc.api.info import __array_namespace_info__
 from graphc.api.manipulation import (
     array_split, atleast_1d, atleast_2d, broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate,
-    expand_dims, flatten, flip, hstack, matrix_transpose, moveaxis, pad, permute_dims, ravel, repeat, reshape, roll,
-    split, squeeze, stack, swapaxes, tile, transpose, unstack, vstack,
+    expand_dims, flatten, flip, hstack, matrix_transpose, moveaxis, permute_dims, ravel, repeat, reshape, roll, split,
+    squeeze, stack, swapaxes, tile, transpose, unstack, vstack,
 )
 from graphc.api.methods import install as _install
 from graphc.api.reductions import (
     all, allclose, amax, amin, any, argmax, argmin, array_equal, average, count_nonzero, cov, cumprod, cumsum,
-    cumulative_prod, cumulative_sum, diff, isclose, logsumexp, max, mean, median, min, percentile, prod, ptp, quantile,
-    std, sum, var,
+    cumulative_prod, cumulative_sum, diff, isclose, logsumexp, max, mean, min, prod, ptp, std, sum, var,
 )
 from graphc.ir.dtype import (
     DType, bfloat16, bool, complex64, complex128, default_float, float16, float32, float64, int8, int16, int32, int64,
@@ -92,7 +91,9 @@ _LAZY = {
     **dict.fromkeys("intersect1d setdiff1d setxor1d union1d".split(), "graphc.api.sets"),
     **dict.fromkeys("diagonal trace".split(), "graphc.api.diagonals"),
     **dict.fromkeys("scan while_loop cond".split(), "graphc.api.loops"),
+    **dict.fromkeys("median percentile quantile".split(), "graphc.api.quantiles"),
     "matmul": "graphc.api.products",
+    "pad": "graphc.api.padding",
     "scaled_dot_product_attention": "graphc.api.attention",
     "einsum": "graphc.api.einsum",
     **dict.fromkeys(

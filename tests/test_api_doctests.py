@@ -10,8 +10,8 @@ import pytest
 import graphc as gc
 
 MODULES = ["activations", "arranging", "attention", "composites", "convolution", "distributions", "einsum", "fft",
-           "integers", "linalg", "manipulation", "matrix_functions", "missing", "polynomials", "products", "random",
-           "reductions", "running", "samples", "sets", "sorting"]
+           "integers", "linalg", "manipulation", "matrix_functions", "missing", "padding", "polynomials", "products",
+           "quantiles", "random", "reductions", "running", "samples", "sets", "sorting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

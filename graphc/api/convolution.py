@@ -12,7 +12,8 @@ from graphc.api import reductions as red
 from graphc.api.axes import an_int
 from graphc.api.creation import arange
 from graphc.api.elementwise import maximum, minimum
-from graphc.api.manipulation import broadcast_to, flip, moveaxis, pad, permute_dims, reshape, swapaxes
+from graphc.api.manipulation import broadcast_to, flip, moveaxis, permute_dims, reshape, swapaxes
+from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_float, as_tensor, cast, wrap
 from graphc.api.windows import overlap_add, sliding_window_view

@@ -26,12 +26,12 @@ from graphc.api.manipulation import (
     expand_dims,
     matrix_transpose,
     moveaxis,
-    pad,
     permute_dims,
     ravel,
     reshape,
     slice_axis,
 )
+from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ShapeError

@@ -141,9 +141,9 @@ def _install_methods() -> None:
 
 # ---- methods whose arguments are spelled in another way than the function's
 
-def _reshape(self, *shape, copy=None):
+def _reshape(self, *shape, order="C", copy=None):
     """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
-    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
+    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 def _transpose(self, *axes):

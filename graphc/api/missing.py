@@ -1,14 +1,16 @@
 """Statistics of the elements that are not NaN, as NumPy's: composites of others."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from graphc.api import elementwise as el
 from graphc.api.elementwise import abs, clip, equal, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
+from graphc.api.quantiles import of_fractions, part_way
 from graphc.api.record import as_float, as_tensor, cast, reduce
-from graphc.api.reductions import (
-    _quantiles, argmax, argmin, cumprod, cumsum, min, part_way, prod, root, sum,
-)
+from graphc.api.reductions import argmax, argmin, cumprod, cumsum, min, prod, root, sum
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -108,25 +110,25 @@ def nanstd(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     return root(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
 
 
-def nanquantile(x, q, /, axis=None, *, keepdims: bool = False):
+def nanquantile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = False):
     """As quantile, of the elements that are not NaN; NaN where there are none.
 
     >>> import graphc as gc
     >>> gc.nanquantile(gc.asarray([1.0, float("nan"), 3.0, 2.0]), [0.5, 0.75]).tolist()
     [2.0, 2.5]
     """
-    return _quantiles(x, q, axis, keepdims, "nanquantile", _between_known)
+    return of_fractions(x, q, axis, method, keepdims, "nanquantile", _between_known)
 
 
-def _between_known(rows, fractions: list[float]) -> list:
+def _between_known(rows, fractions: list[float], place_of: Callable) -> list:
     rows, count = sort(rows), sum(cast(~isnan(rows), dt.int64), -1, keepdims=True)      # NaN sorts last
     last = clip(count - 1, 0, None)
-    return [where(count == 0, float("nan"), _at(rows, last, k)) for k in fractions]
+    return [where(count == 0, float("nan"), _at(rows, last, clip(place_of(el, cast(count, dt.float64), q), 0, last)))
+            for q in fractions]
 
 
-def _at(rows, last, q: float):
-    """Between the two of the first last + 1 elements of each row that lie around q * last, as `quantile` does."""
-    position = cast(last, dt.float64) * q
+def _at(rows, last, position):
+    """Between the two of the first last + 1 elements of each row that lie around a position, as `quantile` does."""
     low = cast(floor(position), dt.int64)
     part = cast(position - floor(position), rows.dtype)
     below, above = (take_along_axis(rows, k, axis=-1) for k in (low, where(low < last, low + 1, last)))
@@ -138,6 +140,6 @@ def nanmedian(x, /, axis=None, *, keepdims: bool = False):
     return nanquantile(x, 0.5, axis, keepdims=keepdims)
 
 
-def nanpercentile(x, q, /, axis=None, *, keepdims: bool = False):
+def nanpercentile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = False):
     """As nanquantile, with q in 0..100."""
-    return nanquantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
+    return nanquantile(x, np.asarray(q, np.float64) / 100, axis, method=method, keepdims=keepdims)

@@ -7,7 +7,8 @@ from graphc.api.axes import an_int
 from graphc.api.creation import arange, eye, ones, zeros
 from graphc.api.elementwise import sqrt
 from graphc.api.linalg import eigvals, inv, lstsq, outer
-from graphc.api.manipulation import concat, expand_dims, pad, stack
+from graphc.api.manipulation import concat, expand_dims, stack
+from graphc.api.padding import pad
 from graphc.api.record import anew, as_float, as_tensor, cast, deciding
 from graphc.api.reductions import sum
 from graphc.api.samples import convolve

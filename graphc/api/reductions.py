@@ -6,10 +6,8 @@ a composite of primitives that the scheduler fuses: a variance or an argmax is o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from math import prod as _product
 
-import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
@@ -19,11 +17,9 @@ from graphc.api.manipulation import (
     atleast_2d,
     concat,
     matrix_transpose,
-    moveaxis,
     ravel,
     reshape,
     slice_axis,
-    stack,
 )
 from graphc.api.record import (
     as_float,
@@ -264,8 +260,10 @@ def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     return root(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where))
 
 
-def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
+def average(x, /, axis=None, weights=None, returned: bool = False, *, keepdims: bool = False):
     """The weighted mean. Weights have the shape of x, or of the one axis that is averaged.
+
+    returned: (the mean, the sum of the weights, in its shape); without weights the number of elements.
 
     >>> import graphc as gc
     >>> gc.average(gc.asarray([1.0, 4.0]), weights=[2.0, 1.0]).item()
@@ -273,7 +271,9 @@ def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
     """
     x = as_float(x, "average")
     if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+        found = mean(x, axis, keepdims=keepdims)
+        count = _reduced(x.shape, axis, keepdims, "average")[1]
+        return (found, filled(found.shape, float(count), found.dtype)) if returned else found
     weights = as_tensor(weights)
     if weights.shape != x.shape:
         if weights.ndim != 1 or not isinstance(axis, int):
@@ -284,8 +284,9 @@ def average(x, /, axis=None, weights=None, *, keepdims: bool = False):
             raise ShapeError(f"{weights.size} weights do not fit axis {place} of shape {x.shape}", op="average")
         weights = reshape(weights, tuple(-1 if a == place else 1 for a in range(x.ndim)))
     weights = cast(weights, dt.promote(x.dtype, weights.dtype))
-    total = sum(x * weights, axis, keepdims=keepdims)
-    return total / sum(record.expand_to(weights, x.shape, "average"), axis, keepdims=keepdims)
+    total = sum(record.expand_to(weights, x.shape, "average"), axis, keepdims=keepdims)
+    found = sum(x * weights, axis, keepdims=keepdims) / total
+    return (found, total) if returned else found
 
 
 def logsumexp(x, /, axis=None, *, keepdims: bool = False):
@@ -474,101 +475,25 @@ def array_equal(a, b, /, *, equal_nan: bool = False):
     return all(found)
 
 
-# ----------------------------------------------------------------------------------------------------- order statistics
+# ---------------------------------------------------------------------------------------------------------- covariance
 
 
-def _rows(x, axis, name: str) -> tuple:
-    """x with the reduced axes made one, at the end; and the shape that a reduction leaves with keepdims."""
-    axes = normalize_axes(axis, x.ndim, name)
-    kept = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-    rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
-    x = moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim)))
-    return reshape(x, (*rest, _product(x.shape[len(rest):]))), kept
-
-
-def quantile(x, q, /, axis=None, *, keepdims: bool = False):
-    """The value below which a fraction q of the elements lies, linear between neighbours (numpy.quantile's default).
-
-    q: one number in 0..1 or an array of them, whose axes come first in the result; a tensor is realized here. NaN where
-    there is a NaN. Beside an infinity it is what `median` gives: an element where q falls on one, the infinity between
-    it and a number (numpy.quantile has NaN there), NaN between both. Hyndman & Fan, "Sample quantiles in statistical
-    packages" (1996), definition 7.
-
-    >>> import graphc as gc
-    >>> gc.quantile(gc.asarray([1.0, 2.0, 3.0, 4.0]), 0.5).item()
-    2.5
-    """
-    return _quantiles(x, q, axis, keepdims, "quantile", _between)
-
-
-def _quantiles(x, q, axis, keepdims: bool, name: str, of_rows: Callable[..., list]):
-    """of_rows: rows and fractions -> the quantiles of all rows for each fraction."""
-    q = np.asarray(q, np.float64)
-    if not ((q >= 0) & (q <= 1)).all():
-        raise ShapeError("quantiles must be between 0 and 1", op=name)
-    x = as_float(x, name)
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{x.dtype} has no order", op=name)
-    rows, kept = _rows(x, axis, name)
-    rest = kept if keepdims else rows.shape[:-1]
-    if rows.shape[-1] == 0 or not q.size:
-        return filled((*q.shape, *rest), float("nan"), x.dtype)
-    found = [reshape(value, rest) for value in of_rows(rows, q.reshape(-1).tolist())]
-    return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
-
-
-def part_way(below, above, part):
-    """A part, in 0..1, of the way from one element to the next."""
-    step = above - below
-    # From the nearer side, as NumPy: the result never leaves the interval. Neighbours whose distance is no number, as
-    # that of infinities, are weighed.
-    found = where(part < 0.5, below + step * part, above - step * (1 - part))
-    return where(isfinite(step), found, below * (1 - part) + above * part)
-
-
-def _between(rows, fractions: list[float]) -> list:
-    from graphc.api.sorting import sort
-
-    rows, n = sort(rows), rows.shape[-1]
-    missing = isnan(slice_axis(rows, rows.ndim - 1, n - 1, 1))     # NaN sorts last
-    found = []
-    for q in fractions:
-        position = q * (n - 1)
-        low = int(position)
-        part = position - low
-        below = slice_axis(rows, rows.ndim - 1, low, 1)
-        if part:
-            below = part_way(below, slice_axis(rows, rows.ndim - 1, low + 1, 1), part)
-        found.append(where(missing, float("nan"), below))
-    return found
-
-
-def median(x, /, axis=None, *, keepdims: bool = False):
-    """The middle element, or the mean of the two middle ones; NaN where there is a NaN.
-
-    >>> import graphc as gc
-    >>> gc.median(gc.asarray([3, 1, 2, 10])).item()
-    2.5
-    """
-    return quantile(x, 0.5, axis, keepdims=keepdims)
-
-
-def percentile(x, q, /, axis=None, *, keepdims: bool = False):
-    """As quantile, with q in 0..100."""
-    return quantile(x, np.asarray(q, np.float64) / 100, axis, keepdims=keepdims)
-
-
-def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, *,
-        correction: float | None = None):
+def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, fweights=None, aweights=None,
+        *, correction: float | None = None):
     """The covariance matrix of variables in rows, observations in columns; of one variable its variance, a 0-d
     tensor.
 
     y: more variables. rowvar=False: variables are in columns. The sums are divided by the number of observations less
     `correction` (ddof is NumPy's name for it), by default 1, or 0 with bias; NaN where that is not positive.
 
+    fweights: how often each observation counts, integers. aweights: how much each counts, as numpy.cov divides then.
+    Raises ShapeError, DTypeError.
+
     >>> import graphc as gc
     >>> gc.cov(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
+    >>> gc.cov(gc.asarray([1.0, 2.0]), fweights=[1, 3]).item()
+    0.25
     """
     from graphc.api.linalg import matmul
 
@@ -576,11 +501,29 @@ def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | Non
     if y is not None:
         x = concat([x, _in_rows(y, rowvar)])
     shape = () if x.shape[0] == 1 else (x.shape[0],) * 2
-    centred = x - mean(x, 1, keepdims=True)
-    other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
     given = correction if ddof is None else ddof
-    freedom = float(x.shape[1] - (1 - bias if given is None else given))
-    return reshape(matmul(centred, matrix_transpose(other)) / (freedom if freedom > 0 else 0.0), shape)
+    given = 1 - bias if given is None else given
+    weights, freedom = _weights(x, fweights, aweights, given)
+    centred = x - (mean if weights is None else functools.partial(average, weights=weights))(x, axis=1, keepdims=True)
+    other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
+    other = other if weights is None else other * weights
+    return reshape(matmul(centred, matrix_transpose(other)) / freedom, shape)
+
+
+def _weights(x, fweights, aweights, given: float) -> tuple:
+    """The weight of each observation, None if all are 1; and what the sums of `cov` are divided by, at least 0."""
+    if fweights is None and aweights is None:
+        return None, float(x.shape[1] - given if x.shape[1] > given else 0)
+    counts, shares = (None if w is None else as_tensor(w, None, "cov") for w in (fweights, aweights))
+    for w in (counts, shares):
+        if w is not None and w.shape != x.shape[1:]:
+            raise ShapeError(f"weights of shape {w.shape} do not fit {x.shape[1]} observations", op="cov")
+    if counts is not None and counts.dtype.kind not in "iu":
+        raise DTypeError(f"fweights must be integers, not {counts.dtype}", op="cov", fix="give others as aweights")
+    weights = cast(counts if shares is None else shares if counts is None else counts * shares, x.dtype.real)
+    total = sum(weights)
+    off = given if shares is None else given * sum(weights * cast(shares, weights.dtype)) / total
+    return weights, maximum(total - off, 0.0)
 
 
 def _in_rows(x, rowvar: bool):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from graphc.api.axes import a_shape, an_int, ordered_axes
 from graphc.api.creation import zeros
-from graphc.api.manipulation import moveaxis, pad, permute_dims, reshape, stack
+from graphc.api.manipulation import moveaxis, permute_dims, reshape, stack
+from graphc.api.padding import pad
 from graphc.api.record import as_tensor, movement, normalize_axis, wrap
 from graphc.errors import ShapeError, user_site
 from graphc.ir import ops
