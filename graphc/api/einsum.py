@@ -1,12 +1,15 @@
 """einsum: sums of products by index labels, taken down to DOT, elementwise products and sums.
 
-Operands are combined from left to right, two at a time. Labels that both have are summed in a DOT where nothing later
-needs them, otherwise they form its stack; a pair without a label to sum is an elementwise product, and one without
-labels of its own on either side a sum of products, which reads both in the order in which they lie in memory.
+Operands are combined from left to right, or in the order that `optimize` finds, two at a time. Labels that both have
+are summed in a DOT where nothing later needs them, otherwise they form its stack; a pair without a label to sum is an
+elementwise product, and one without labels of its own on either side a sum of products, which reads both in the order
+in which they lie in memory.
 """
 from __future__ import annotations
 
 from math import prod
+
+import numpy as np
 
 from graphc.api import reductions as red
 from graphc.api.manipulation import permute_dims, reshape, slice_axis
@@ -16,37 +19,72 @@ from graphc.errors import DTypeError, ShapeError
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def einsum(subscripts: str, /, *operands):
+def einsum(subscripts: str, /, *operands, optimize=False):
     """Einstein's summation: each operand's axes are named by letters, and letters not in the result are summed.
 
     "ij,jk->ik" multiplies matrices, "ii" is a trace, "...ij->...ji" transposes. Without "->" the result has the letters
     that occur once, in alphabetical order. An ellipsis stands for axes that broadcast. As in NumPy, an axis of size 1
-    broadcasts against a larger one of the same letter.
+    broadcasts against a larger one of the same letter. NumPy's other form, einsum(x, [0, 1], y, [1, 2], [0, 2]), has
+    numbers for letters.
 
-    Raises ShapeError (a ValueError) for subscripts that do not fit the operands.
+    optimize: in which order more than two operands are multiplied. False: from left to right. True, "greedy" or
+    "optimal": in the order with few multiplications that numpy.einsum_path finds; or a path of its.
+
+    Raises ShapeError (a ValueError) for subscripts that do not fit the operands, or an unknown optimize.
 
     >>> import graphc as gc
     >>> gc.einsum("ij,jk->ik", gc.ones((2, 3)), gc.ones((3, 4))).shape
     (2, 4)
     """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists((subscripts, *operands))
     tensors = promoted("einsum", *operands) if operands else []
     terms, result = _parse(subscripts, tensors)
     sizes = _sizes(subscripts, terms, tensors)
     work = [_prepared(x, term, sizes) for x, term in zip(tensors, terms, strict=True)]
-    x, labels = work[0]
-    for i in range(1, len(work)):
-        later = {label for _, other in work[i + 1:] for label in other} | set(result)
-        x, labels = _pair(x, labels, *work[i], later)
-    x, labels = _summed(x, labels, set(result))
+    for places in _path(terms, result, tensors, optimize):
+        chosen = [work[k] for k in sorted(places)]
+        work = [part for k, part in enumerate(work) if k not in places]
+        x, labels = chosen.pop(0)
+        while chosen:
+            other = chosen.pop(0)
+            later = {label for _, others in chosen + work for label in others} | set(result)
+            x, labels = _pair(x, labels, *other, later)
+        work.append((x, labels))
+    x, labels = _summed(*work[0], set(result))
     x = permute_dims(x, tuple(labels.index(label) for label in result if label in labels))
     # A label of size 1 may have been dropped.
     return reshape(x, tuple(sizes[label] for label in result))
 
 
+def _from_lists(given: tuple) -> tuple[str, tuple]:
+    """The subscripts and the operands of einsum(x, [0, 1], y, [1, 2], [0, 2]); the last list may be left out."""
+    count = len(given) // 2
+    lists = [*given[1:2 * count:2], *given[2 * count:]]
+    for axes in lists:
+        if not isinstance(axes, list | tuple) or not all(
+                i is Ellipsis or isinstance(i, int) and 0 <= i < len(_LETTERS) for i in axes):
+            raise DTypeError("subscripts must be text, or a list of numbers after each operand", op="einsum",
+                             fix="write einsum('ij,jk->ik', x, y), or einsum(x, [0, 1], y, [1, 2], [0, 2])")
+    letters = sorted(_LETTERS)      # so that the order of a result without a list is that of the numbers
+    terms = ["".join("..." if i is Ellipsis else letters[i] for i in axes) for axes in lists]
+    return ",".join(terms[:count]) + "".join("->" + term for term in terms[count:]), given[:2 * count:2]
+
+
+def _path(terms: list[str], result: str, tensors: list, optimize) -> list[tuple[int, ...]]:
+    """Which operands are multiplied, one after the other; the product stands behind those that are left."""
+    if optimize is False or len(tensors) < 3:
+        return [tuple(range(len(tensors)))]
+    examples = [np.broadcast_to(0.0, x.shape) for x in tensors]
+    try:
+        return np.einsum_path(f"{','.join(terms)}->{result}", *examples, optimize=optimize)[0][1:]
+    except (KeyError, TypeError, RuntimeError, ValueError) as error:
+        raise ShapeError(f"optimize={optimize!r}: {error}", op="einsum",
+                         fix="use True, False, 'greedy' or 'optimal'") from None
+
+
 def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
     """The labels of each operand and of the result, with ellipses replaced by unused letters."""
-    if not isinstance(subscripts, str):
-        raise DTypeError(f"subscripts must be text such as 'ij,jk->ik', not {subscripts!r}", op="einsum")
     text = subscripts.replace(" ", "")
     left, arrow, result = text.partition("->")
     terms = left.split(",")
