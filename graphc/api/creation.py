@@ -313,41 +313,58 @@ def _affine(counter: Tensor, start, step) -> Tensor:
     return counter if start == 0 else add(counter, start)
 
 
-def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = None, endpoint: bool = True):
+def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = None, endpoint: bool = True,
+             retstep: bool = False, axis: int = 0):
     """num numbers at equal distances from start to stop, which is the last one if endpoint.
 
-    start, stop: numbers or 0-d tensors. The dtype is the default float (complex if either is) unless given.
+    start, stop: numbers, or arrays that broadcast: then the numbers between each two run along `axis` of the result.
+    The dtype is the default float (complex if either is) unless given. retstep: (the numbers, their distance).
 
     >>> gc.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> gc.linspace([0, 10], 20, 3).tolist()
+    [[0.0, 10.0], [10.0, 15.0], [20.0, 20.0]]
     """
     num = an_int(num, "linspace", "the number of samples")
     if num < 0:
         raise ShapeError(f"the number of samples, {num}, must not be negative", op="linspace")
-    start, stop = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, stop))
-    for v in (start, stop):
-        if isinstance(v, Scalar):
-            float(v)        # raises, as for arange
-        if not isinstance(v, int | float | complex):
-            raise DTypeError(f"{v!r} is not a number", op="linspace")
-    is_complex = isinstance(start, complex) or isinstance(stop, complex)
+    start, stop = _end(start), _end(stop)
+    is_complex = any(isinstance(v, complex) or isinstance(v, Tensor) and v.dtype.kind == "c" for v in (start, stop))
     carried = dtypes.complex128 if is_complex else dtypes.float64
     natural = dtypes.complex64 if is_complex and default_float() is dtypes.float32 else carried
     dtype = (natural if is_complex else default_float()) if dtype is None else as_dtype(dtype)
-    count = iota(num, device=device)
     intervals = num - 1 if endpoint else num
     delta = stop - start
+    count = iota(num, 0, 1 + getattr(delta, "ndim", 0), device)
     step = delta / intervals if intervals > 0 else math.nan
     points = cast(count, carried)
-    if intervals > 0:
-        # A difference so small that the step underflows is scaled afterwards.
-        points = multiply(points, step) if step != 0 else multiply(points / intervals, delta)
-    else:
+    if intervals <= 0:
         points = multiply(points, delta)
+    elif isinstance(step, Tensor):
+        points = where(equal(step, 0), multiply(points / intervals, delta), multiply(points, step))
+    else:       # a difference so small that the step underflows is scaled afterwards
+        points = multiply(points, step) if step != 0 else multiply(points / intervals, delta)
     points = add(points, start)
     if endpoint and num > 1:
         points = where(equal(count, num - 1), stop, points)
-    return cast(floor(points) if dtype.kind in "iu" else points, dtype)
+    points = cast(floor(points) if dtype.kind in "iu" else points, dtype)
+    if axis != 0:
+        from graphc.api.manipulation import moveaxis
+        points = moveaxis(points, 0, axis)
+    return (points, step) if retstep else points
+
+
+def _end(value):
+    """One end of a linspace: a Python number, or a tensor of float64 or complex128."""
+    if isinstance(value, Scalar):
+        float(value)        # raises, as for arange
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+        value = as_tensor(value, None, "linspace")
+        return cast(value, dtypes.complex128 if value.dtype.kind == "c" else dtypes.float64)
+    value = value.item() if isinstance(value, (np.ndarray, np.generic, Tensor)) else value
+    if not isinstance(value, int | float | complex):
+        raise DTypeError(f"{value!r} is not a number", op="linspace")
+    return value
 
 
 # --------------------------------------------------------------------------------------------------------- by position
@@ -409,10 +426,11 @@ def triu(x, /, k: int = 0):
     return _triangle(x, k, "triu", greater_equal)
 
 
-def meshgrid(*arrays, indexing: str = "xy") -> list:
+def meshgrid(*arrays, indexing: str = "xy", sparse: bool = False) -> list:
     """Coordinate grids from 1-D coordinates: each of n arrays broadcast over n axes.
 
-    indexing: "ij" gives shape (n0, n1, ...), "xy" swaps the first two axes. The dtypes must be equal.
+    indexing: "ij" gives shape (n0, n1, ...), "xy" swaps the first two axes. The dtypes must be equal. sparse: leave the
+    other axes at size 1, as broadcasting takes them.
 
     >>> [g.tolist() for g in gc.meshgrid(gc.arange(2), gc.arange(3), indexing="ij")]
     [[[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]]]
@@ -429,5 +447,6 @@ def meshgrid(*arrays, indexing: str = "xy") -> list:
     shape = [1] * len(tensors)
     for t, place in zip(tensors, places, strict=True):
         shape[place] = t.size
-    return [movement(ops.EXPAND, reshape_to(t, tuple(t.size if i == place else 1 for i in range(len(tensors)))),
-                     tuple(shape)) for t, place in zip(tensors, places, strict=True)]
+    grids = [reshape_to(t, tuple(t.size if i == place else 1 for i in range(len(tensors))))
+             for t, place in zip(tensors, places, strict=True)]
+    return grids if sparse else [movement(ops.EXPAND, grid, tuple(shape)) for grid in grids]
