@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.creation import iota
-from graphc.api.elementwise import add, maximum, minimum, multiply, negative, subtract, where
+from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
 from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
 from graphc.errors import DTypeError, ShapeError, user_site
@@ -101,19 +101,27 @@ def take_checked(x: Tensor, index: Tensor, axis: int) -> Tensor:
     return wrap(make(ops.TAKE, source.dtype, shape, (source, where_), (axis,), device=device, site=user_site(2)))
 
 
-def take(x, indices, /, axis: int | None = None):
+def take(x, indices, /, axis: int | None = None, *, mode: str = "raise"):
     """The elements of x at these positions along an axis, which is replaced by the axes of `indices`.
 
-    axis=None: of x flattened. Negative indices count from the end. Raises IndexOutOfRange.
+    axis=None: of x flattened. mode: where an index lies outside, "raise" raises IndexOutOfRange, "wrap" comes round
+    from the other side, "clip" takes the nearest element. Negative indices count from the end, but for "clip".
 
     >>> gc.take(gc.asarray([5, 6, 7]), [2, 0, -1]).tolist()
     [7, 5, 7]
+    >>> gc.take(gc.asarray([5, 6, 7]), [4, -9], mode="clip").tolist()
+    [7, 5]
     """
+    if mode not in ("raise", "wrap", "clip"):
+        raise ShapeError(f"there is no mode {mode!r}", op="take", fix="use 'raise', 'wrap' or 'clip'")
     x = as_tensor(x, None, "take")
     if axis is None:
         x, axis = reshape_to(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim, "take")
-    return take_checked(x, checked(indices, x.shape[axis], "take", axis), axis)
+    n = x.shape[axis]
+    if mode != "raise" and n:
+        indices = remainder(as_tensor(indices), n) if mode == "wrap" else clip(as_tensor(indices), 0, n - 1)
+    return take_checked(x, checked(indices, n, "take", axis), axis)
 
 
 def _alongside(x: Tensor, indices, axis: int, name: str) -> Tensor:

@@ -12,7 +12,8 @@ from graphc.api.elementwise import (
     abs, clip, conj, cos, equal, floor, imag, isnan, make_complex, pow, real, sign, sin, sqrt, where,
 )
 from graphc.api.indexing import take
-from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, pad, slice_axis
+from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, slice_axis
+from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_float, as_tensor, cast, normalize_axes
 from graphc.api.reductions import cov, cumsum, diff, sum
@@ -77,9 +78,9 @@ def _as_asked(x, dtype):
     return cast(floor(x) if dtype.kind in "iu" else x, dtype)
 
 
-def gradient(f, /, *spacing, axis=None):
-    """Derivatives of samples: central differences of second order, one-sided ones at both ends; a tensor for each axis
-    (one alone as it is).
+def gradient(f, /, *spacing, axis=None, edge_order: int = 1):
+    """Derivatives of samples: central differences of second order, one-sided ones of order `edge_order`, 1 or 2, at
+    both ends; a tensor for each axis (one alone as it is).
 
     spacing: for all axes or for each one, the distance of samples, or their coordinates, a rising vector. Integers are
     taken in the default float. Central differences over unequal distances: Fornberg, "Generation of finite difference
@@ -94,17 +95,21 @@ def gradient(f, /, *spacing, axis=None):
     steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
     if len(steps) != len(axes):
         raise ShapeError(f"{len(steps)} distances for {len(axes)} axes", op="gradient", fix="give one, or one an axis")
-    found = [moveaxis(_slopes(moveaxis(f, a, -1), step), -1, a) for a, step in zip(axes, steps, strict=True)]
+    if edge_order not in (1, 2):
+        raise ShapeError(f"edge_order must be 1 or 2, not {edge_order!r}", op="gradient")
+    found = [moveaxis(_slopes(moveaxis(f, a, -1), step, edge_order), -1, a)
+             for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _slopes(f, step):
+def _slopes(f, step, edge_order: int):
     n = f.shape[-1]
-    if n < 2:
-        raise ShapeError(f"an axis of length {n} has no slope", op="gradient", fix="give at least 2 samples")
-    first, last = f[..., 1:2] - f[..., :1], f[..., -1:] - f[..., -2:-1]
+    if n <= edge_order:
+        raise ShapeError(f"an axis of length {n} has no slope of order {edge_order} at its ends", op="gradient",
+                         fix=f"give at least {edge_order + 1} samples")
     if np.ndim(step) == 0:
-        return concat([first / step, (f[..., 2:] - f[..., :-2]) / (2.0 * step), last / step], axis=-1)
+        inner = (f[..., 2:] - f[..., :-2]) / (2.0 * step)
+        return concat(_with_ends(f, inner, [step] * edge_order, [step] * edge_order), axis=-1)
     at = cast(as_tensor(step), f.dtype)
     if at.shape != (n,):
         raise ShapeError(f"coordinates of shape {at.shape} for {n} samples", op="gradient")
@@ -112,7 +117,21 @@ def _slopes(f, step):
     before, after = widths[:-1], widths[1:]
     left, right = -after / (before * (before + after)), before / (after * (before + after))
     inner = left * f[..., :-2] + (after - before) / (before * after) * f[..., 1:-1] + right * f[..., 2:]
-    return concat([first / widths[:1], inner, last / widths[-1:]], axis=-1)
+    return concat(_with_ends(f, inner, [widths[k] for k in range(edge_order)],
+                             [widths[-1 - k] for k in range(edge_order)]), axis=-1)
+
+
+def _with_ends(f, inner, before: list, after: list) -> list:
+    """The slopes with those at both ends, from as many widths there, counted from outside, as their order."""
+    if len(before) == 1:
+        return [(f[..., 1:2] - f[..., :1]) / before[0], inner, (f[..., -1:] - f[..., -2:-1]) / after[0]]
+    return [_end_slope(f, *before), inner, _end_slope(flip(f, -1), -after[0], -after[1])]
+
+
+def _end_slope(f, a, b):
+    """The derivative at the first sample, the next ones being a and then b further on."""
+    return (-(2.0 * a + b) / (a * (a + b)) * f[..., :1] + (a + b) / (a * b) * f[..., 1:2]
+            - a / (b * (a + b)) * f[..., 2:3])
 
 
 def interp(x, xp, fp, /, left=None, right=None):

@@ -34,9 +34,14 @@ from graphc.tensor import Tensor
 # -------------------------------------------------------------------------------------------------------------- sorting
 
 
-def _sortable(x, axis, name: str) -> tuple:
+_KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
+
+
+def _sortable(x, axis, name: str, kind: str | None = None) -> tuple:
     """x, flattened if there is no axis, and the axis counted from 0."""
     x = as_tensor(x, None, name)
+    if kind not in _KINDS:
+        raise ShapeError(f"there is no kind {kind!r} of sorting", op=name, fix=f"use one of {_KINDS}: all are stable")
     if axis is None:
         x, axis = ravel(x), 0
     if x.dtype.kind == "c":
@@ -44,27 +49,28 @@ def _sortable(x, axis, name: str) -> tuple:
     return x, normalize_axis(axis, x.ndim, name)
 
 
-def sort(x, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True):
+def sort(x, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True):
     """The elements along an axis in rising order, NaN last (None: of the flattened array).
 
-    descending: in falling order, NaN first. stable: elements that compare equal (0.0 and -0.0) keep their order.
+    descending: in falling order, NaN first. stable: elements that compare equal (0.0 and -0.0) keep their order. kind:
+    any of NumPy's, which changes nothing: all are stable here. Raises ShapeError for another.
 
     >>> import graphc as gc
     >>> gc.sort(gc.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
     """
-    x, axis = _sortable(x, axis, "sort")
+    x, axis = _sortable(x, axis, "sort", kind)
     return x if x.shape[axis] < 2 else library("sort", (axis, bool(descending), bool(stable)), x)[0]
 
 
-def argsort(x, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True):
+def argsort(x, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True):
     """The indices, as int64, that sort x along an axis; arguments as sort.
 
     >>> import graphc as gc
     >>> gc.argsort(gc.asarray([3, 1, 2])).tolist()
     [1, 2, 0]
     """
-    x, axis = _sortable(x, axis, "argsort")
+    x, axis = _sortable(x, axis, "argsort", kind)
     return library("argsort", (axis, bool(descending), bool(stable)), x)[0]
 
 
@@ -309,15 +315,25 @@ def unique_inverse(x, /) -> UniqueInverse:
     return UniqueInverse(*_unique(as_tensor(x), ("inverse",), equal_nan=False))
 
 
-def unique(x, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *,
-           equal_nan: bool = True):
+def unique(x, /, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+           axis: int | None = None, *, equal_nan: bool = True):
     """NumPy's unique of the flattened x: values, then the parts that are asked for. NaN occurs once. Realizes x.
+
+    axis: of the slices along this axis instead, by their first elements, then by their second ones and so on. Slices
+    with a NaN are all different, as in NumPy.
 
     >>> import graphc as gc
     >>> values, counts = gc.unique(gc.asarray([2, 1, 2]), return_counts=True)
     >>> values.tolist(), counts.tolist()
     ([1, 2], [1, 2])
+    >>> gc.unique(gc.asarray([[2, 1], [1, 3], [2, 1]]), axis=0).tolist()
+    [[1, 3], [2, 1]]
     """
+    if axis is not None:
+        x = as_tensor(x, None, "unique")
+        axis = normalize_axis(axis, x.ndim, "unique")
+        found = np.unique(deciding(x, "unique", _OUTSIDE), return_index, return_inverse, return_counts, axis)
+        return tuple(_here(part, x) for part in found) if isinstance(found, tuple) else _here(found, x)
     parts = {"indices": return_index, "inverse": return_inverse, "counts": return_counts}
     found = _unique(as_tensor(x), tuple(name for name, wanted in parts.items() if wanted), equal_nan)
     return tuple(found) if len(found) > 1 else found[0]
