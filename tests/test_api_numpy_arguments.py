@@ -104,3 +104,14 @@ def test_what_is_new_is_recorded():
               lambda x: gc.take(x, [9, -9], axis=0, mode="wrap")):
         check(gc.jit(f)(x), f(x).numpy())
         assert gc.any(gc.grad(lambda x, f=f: gc.sum(f(x) ** 2))(x) != 0)
+
+
+@pytest.mark.parametrize("name", [
+    *"exp sqrt add maximum hypot equal logical_and logical_not floor isnan abs negative square pow clip conj".split()])
+def test_what_an_elementwise_function_does_not_take(name):
+    x = gc.asarray([1.0, 2.0])
+    operands = (x,) if name in "exp sqrt logical_not floor isnan abs negative square clip conj".split() else (x, x)
+    function = getattr(gc, name)
+    for option, text in (("out", f"y[...] = gc.{name}(...)"), ("where", f"gc.where(mask, gc.{name}(...), "),
+                         ("dtype", f"gc.{name}(...).astype(dtype)"), ("casting", "there is no argument 'casting'")):
+        raises(TypeError, text, function, *operands, **{option: x})

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int
-from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, unary, wrap
+from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, refuse, unary, wrap
 from graphc.errors import IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -34,21 +34,34 @@ def _named(function: Callable, name: str, summary: str, example: str, result: st
 
 _UNARY_REAL = "x: any shape; bool and integers are taken in the default float. The result has the shape of x."
 _BINARY_REAL = ("Operands broadcast (ShapeError) and are promoted; bool and integers are taken in the default float.")
+_UNARY_RULE = "The result has the shape and dtype of x; a dtype without this operation raises DTypeError."
 _BINARY_RULE = "Operands broadcast (ShapeError) and are promoted; a dtype without this operation raises DTypeError."
 _COMPARISON = "Operands broadcast (ShapeError) and are compared in their promoted dtype. The result is bool."
 _LOGICAL = "Operands broadcast (ShapeError); nonzero counts as true. The result is bool."
 
 
 def _real_unary(op: Op, name: str, summary: str, example: str, result: str) -> Callable:
-    def function(x, /):
+    def function(x, /, **options):
+        if options:
+            refuse(options, name)
         if x.__class__ is Tensor and x.node.dtype.kind in "fc":
             return unary(op, x, name)
         return unary(op, as_float(x, name), name)
     return _named(function, name, summary, example, result, _UNARY_REAL)
 
 
+def _unary(op: Op, name: str, summary: str, example: str, result: str) -> Callable:
+    def function(x, /, **options):
+        if options:
+            refuse(options, name)
+        return unary(op, x, name)
+    return _named(function, name, summary, example, result, _UNARY_RULE)
+
+
 def _real_binary(op: Op, name: str, summary: str, example: str, result: str) -> Callable:
-    def function(x1, x2, /):
+    def function(x1, x2, /, **options):
+        if options:
+            refuse(options, name)
         if x1.__class__ is Tensor and x1.node.dtype.kind in "fc":
             return binary(op, x1, x2, name)
         return binary(op, *_float_operands(x1, x2, name), name)
@@ -73,10 +86,14 @@ def _float_operands(a, b, name: str) -> tuple[Tensor, Tensor]:
 
 def _binary(op: Op, name: str, summary: str, example: str, result: str, *, bool_as: DType | None = None) -> Callable:
     """bool_as: the dtype in which two bools are taken, where NumPy's operation has no bool."""
-    def function(x1, x2, /):
+    def function(x1, x2, /, **options):
+        if options:
+            refuse(options, name)
         return binary(op, x1, x2, name)
 
-    def widening(x1, x2, /):
+    def widening(x1, x2, /, **options):
+        if options:
+            refuse(options, name)
         if x1.__class__ is not Tensor or x1.node.dtype is dtypes.bool:
             na, nb = operands(x1, x2, name)
             if na.dtype is dtypes.bool and nb.dtype is dtypes.bool:
@@ -124,21 +141,25 @@ divide = _real_binary(ops.DIV, "divide", "x1 / x2. Integers are divided in the d
                       "[0.5, 1.5]")
 
 
-def reciprocal(x, /):
+def reciprocal(x, /, **options):
     """1 / x. bool and integers are taken in the default float (NumPy would divide integers without the fraction).
 
     >>> gc.reciprocal([2.0, 4.0]).tolist()
     [0.5, 0.25]
     """
+    if options:
+        refuse(options, "reciprocal")
     return divide(1, as_float(x, "reciprocal"))
 
 
-def rsqrt(x, /):
+def rsqrt(x, /, **options):
     """1 / sqrt(x). bool and integers are taken in the default float.
 
     >>> gc.rsqrt([4.0]).tolist()
     [0.5]
     """
+    if options:
+        refuse(options, "rsqrt")
     return divide(1, sqrt(x))
 
 
@@ -159,7 +180,7 @@ minimum = _binary(ops.MINIMUM, "minimum", "The smaller of two; NaN if either is 
 _power = _binary(ops.POW, "pow", "x1 to the power x2.", "pow([2, 3], 3)", "[8, 27]", bool_as=dtypes.int8)
 
 
-def pow(x1, x2, /):
+def pow(x1, x2, /, **options):
     """x1 to the power x2. Operands broadcast (ShapeError) and are promoted.
 
     An integer to a negative Python integer raises PowerError (a ValueError), as in NumPy; where the negative exponent
@@ -168,6 +189,8 @@ def pow(x1, x2, /):
     >>> gc.pow([2.0, 3.0], 2).tolist()
     [4.0, 9.0]
     """
+    if options:
+        refuse(options, "pow")
     if x2.__class__ is Scalar:
         return x2.__rpow__(x1)      # says that exponents have to be known: small ones are products
     kind = x1.node.dtype.kind if x1.__class__ is Tensor else None
@@ -190,56 +213,52 @@ def _power_operator(x1, x2, /):
     return pow(x1, x2)
 
 
-def abs(x, /):
+def abs(x, /, **options):
     """The absolute value. Of a complex number its modulus, in the real dtype; of the smallest integer itself.
 
     >>> gc.abs([-1.5, 2.0]).tolist()
     [1.5, 2.0]
     """
+    if options:
+        refuse(options, "abs")
     x = as_tensor(x, None, "abs")
     return x if x.dtype.kind in "bu" else unary(ops.ABS, x, "abs")
 
 
-def negative(x, /):
-    """-x; unsigned integers wrap around. Not for bool (DTypeError).
-
-    >>> gc.negative([1, -2]).tolist()
-    [-1, 2]
-    """
-    return unary(ops.NEG, x, "negative")
+negative = _unary(ops.NEG, "negative", "-x; unsigned integers wrap around. Not for bool.", "negative([1, -2])",
+                  "[-1, 2]")
 
 
-def positive(x, /):
+def positive(x, /, **options):
     """+x: the same values.
 
     >>> gc.positive([1, -2]).tolist()
     [1, -2]
     """
+    if options:
+        refuse(options, "positive")
     return wrap(as_tensor(x, None, "positive").node)
 
 
-def sign(x, /):
-    """-1, 0 or 1 with the dtype of x; NaN for NaN; x / |x| for a complex number. Not for bool (DTypeError).
-
-    >>> gc.sign([-2.0, 0.0, 5.0]).tolist()
-    [-1.0, 0.0, 1.0]
-    """
-    return unary(ops.SIGN, x, "sign")
+sign = _unary(ops.SIGN, "sign", "-1, 0 or 1; NaN for NaN; x / |x| for a complex number. Not for bool.",
+              "sign([-2.0, 0.0, 5.0])", "[-1.0, 0.0, 1.0]")
 
 
-def square(x, /):
+def square(x, /, **options):
     """x * x, in the dtype of x (int8 for bool, as in NumPy).
 
     >>> gc.square([-3, 2]).tolist()
     [9, 4]
     """
+    if options:
+        refuse(options, "square")
     x = as_tensor(x, None, "square")
     if x.dtype is dtypes.bool:
         x = cast(x, dtypes.int8)
     return binary(ops.MUL, x, x, "square")
 
 
-def clip(x, /, min=None, max=None):
+def clip(x, /, min=None, max=None, **options):
     """x limited to min..max, which broadcast to it; None is no limit. NaN stays NaN.
 
     A Python integer below or above all values of the dtype of x is no limit either. Where min > max, max wins.
@@ -247,6 +266,8 @@ def clip(x, /, min=None, max=None):
     >>> gc.clip([1, 5, 9], 2, 6).tolist()
     [2, 5, 6]
     """
+    if options:
+        refuse(options, "clip")
     x = as_tensor(x, None, "clip")
     low, high = record.bounds(x.dtype)
     if min is not None and not (min.__class__ is int and low is not None and min <= low):
@@ -259,7 +280,9 @@ def clip(x, /, min=None, max=None):
 # ----------------------------------------------------------------------------------------------------------- rounding
 
 def _rounding(op: Op, name: str, summary: str, result: str) -> Callable:
-    def function(x, /):
+    def function(x, /, **options):
+        if options:
+            refuse(options, name)
         x = as_tensor(x, None, name)
         return x if x.node.dtype.kind in "biu" else unary(op, x, name)
     return _named(function, name, summary, f"{name}([-1.5, 2.5])", result,
@@ -272,7 +295,7 @@ trunc = _rounding(ops.TRUNC, "trunc", "x without its fraction.", "[-1.0, 2.0]")
 _rint = _rounding(ops.ROUND, "rint", "The nearest whole number; halves go to the even one.", "[-2.0, 2.0]")
 
 
-def round(x, /, decimals: int = 0):
+def round(x, /, decimals: int = 0, **options):
     """The nearest whole number, or multiple of 10**-decimals; halves go to the even one.
 
     The result has the dtype of x. As in NumPy, x is scaled by a power of ten and scaled back.
@@ -280,6 +303,8 @@ def round(x, /, decimals: int = 0):
     >>> gc.round([0.5, 1.5, 2.567]).tolist(), gc.round([2.567], 2).tolist()
     ([0.0, 2.0, 3.0], [2.57])
     """
+    if options:
+        refuse(options, "round")
     x, decimals = as_tensor(x, None, "round"), an_int(decimals, "round", "decimals")
     if x.dtype.kind == "c":
         return make_complex(round(real(x), decimals), round(imag(x), decimals))
@@ -294,7 +319,9 @@ def round(x, /, decimals: int = 0):
 # --------------------------------------------------------------------------------------------------------- comparison
 
 def _comparison(op: Op, name: str, summary: str, result: str, swapped: bool = False) -> Callable:
-    def function(x1, x2, /):
+    def function(x1, x2, /, **options):
+        if options:
+            refuse(options, name)
         kind1, kind2 = x1.__class__, x2.__class__
         if kind1 is Tensor and kind2 is Tensor:
             if x1.node.dtype is not x2.node.dtype and {x1.node.dtype, x2.node.dtype} == _MIXED:
@@ -346,22 +373,26 @@ greater_equal = _comparison(ops.LE, "greater_equal", "x1 >= x2.", "[False, True,
 
 # ------------------------------------------------------------------------------------------------------ classification
 
-def isnan(x, /):
+def isnan(x, /, **options):
     """Is it NaN? False for bool and integers.
 
     >>> gc.isnan([1.0, float("nan")]).tolist()
     [False, True]
     """
+    if options:
+        refuse(options, "isnan")
     x = as_tensor(x, None, "isnan")
     return filled(x.shape, False, dtypes.bool) if x.dtype.kind in "biu" else unary(ops.ISNAN, x, "isnan")
 
 
-def isinf(x, /):
+def isinf(x, /, **options):
     """Is it infinite, in either part if complex? False for bool and integers.
 
     >>> gc.isinf([1.0, -float("inf")]).tolist()
     [False, True]
     """
+    if options:
+        refuse(options, "isinf")
     x = as_tensor(x, None, "isinf")
     if x.dtype.kind in "biu":
         return filled(x.shape, False, dtypes.bool)
@@ -370,12 +401,14 @@ def isinf(x, /):
     return binary(ops.EQ, unary(ops.ABS, x, "isinf"), math.inf, "isinf")
 
 
-def isfinite(x, /):
+def isfinite(x, /, **options):
     """Is it neither infinite nor NaN, in both parts if complex? True for bool and integers.
 
     >>> gc.isfinite([1.0, float("inf"), float("nan")]).tolist()
     [True, False, False]
     """
+    if options:
+        refuse(options, "isfinite")
     x = as_tensor(x, None, "isfinite")
     if x.dtype.kind in "biu":
         return filled(x.shape, True, dtypes.bool)
@@ -384,12 +417,14 @@ def isfinite(x, /):
     return binary(ops.LT, unary(ops.ABS, x, "isfinite"), math.inf, "isfinite")
 
 
-def signbit(x, /):
+def signbit(x, /, **options):
     """Is the sign bit set? True for -0.0 and for negative NaN; of integers, x < 0.
 
     >>> gc.signbit([-0.0, 0.0]).tolist()
     [True, False]
     """
+    if options:
+        refuse(options, "signbit")
     x = as_tensor(x, None, "signbit")
     if x.dtype.kind in "bu":
         return filled(x.shape, False, dtypes.bool)
@@ -403,7 +438,9 @@ def _as_bool(x, name: str) -> Tensor:
 
 
 def _logical(op: Op, name: str, summary: str, result: str) -> Callable:
-    def function(x1, x2, /):
+    def function(x1, x2, /, **options):
+        if options:
+            refuse(options, name)
         return binary(op, _as_bool(x1, name), _as_bool(x2, name), name)
     return _named(function, name, summary, f"{name}([True, False], True)", result, _LOGICAL)
 
@@ -413,12 +450,14 @@ logical_or = _logical(ops.OR, "logical_or", "Is either true?", "[True, True]")
 logical_xor = _logical(ops.XOR, "logical_xor", "Is exactly one true?", "[False, True]")
 
 
-def logical_not(x, /):
+def logical_not(x, /, **options):
     """Is it false (zero)? The result is bool.
 
     >>> gc.logical_not([0, 2]).tolist()
     [True, False]
     """
+    if options:
+        refuse(options, "logical_not")
     return unary(ops.INVERT, _as_bool(x, "logical_not"), "logical_not")
 
 
@@ -432,15 +471,8 @@ bitwise_left_shift = _binary(ops.SHL, "bitwise_left_shift", "x1 * 2**x2; 0 if x2
                              "bitwise_left_shift([1], 4)", "[16]", bool_as=dtypes.int8)
 bitwise_right_shift = _binary(ops.SHR, "bitwise_right_shift", "x1 // 2**x2; 0 or -1 if x2 is the width or more.",
                               "bitwise_right_shift([-5], 1)", "[-3]", bool_as=dtypes.int8)
-
-
-def bitwise_invert(x, /):
-    """All bits flipped; of bool, its negation.
-
-    >>> gc.bitwise_invert([0, 5]).tolist()
-    [-1, -6]
-    """
-    return unary(ops.INVERT, x, "bitwise_invert")
+bitwise_invert = _unary(ops.INVERT, "bitwise_invert", "All bits flipped; of bool, its negation.",
+                        "bitwise_invert([0, 5])", "[-1, -6]")
 
 
 # ------------------------------------------------------------------------------------------------------ complex numbers
@@ -467,12 +499,14 @@ def imag(x, /):
     return filled(x.shape, 0, x.dtype)
 
 
-def conj(x, /):
+def conj(x, /, **options):
     """The complex conjugate; x itself if it is real.
 
     >>> gc.conj([1 + 2j]).tolist()
     [(1-2j)]
     """
+    if options:
+        refuse(options, "conj")
     x = as_tensor(x, None, "conj")
     return unary(ops.CONJ, x, "conj") if x.dtype.kind == "c" else record.anew(x)
 

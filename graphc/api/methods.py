@@ -16,7 +16,7 @@ from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
 from graphc.api.other_names import METHODS as ELSEWHERE
 from graphc.api.other_names import Elsewhere
-from graphc.api.record import cast
+from graphc.api.record import cast, refuse
 from graphc.errors import DTypeError, ShapeError
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
@@ -123,8 +123,7 @@ def _called_by_numpy(function: Callable) -> Callable:
     @functools.wraps(function)
     def method(self, axis=None, *, out=None, **options):
         if out is not None:
-            raise DTypeError("a tensor is not written into: there is no out", op=function.__name__,
-                             fix="use the result")
+            refuse({"out": out}, function.__name__)
         if "dtype" in options and options["dtype"] is None:
             del options["dtype"]
         return function(self, axis, **options)

@@ -315,6 +315,16 @@ def unary(op: Op, x, name: str) -> Tensor:
     return wrap(make(op, result, node.shape, (node,), (), device=node.device, site=user_site(2)))
 
 
+def refuse(options: dict, name: str) -> None:
+    """For what NumPy's elementwise functions take besides their operands, and none here does: raises DTypeError."""
+    option = next(iter(options))
+    fixes = {"out": f"y[...] = gc.{name}(...), or use the result",
+             "where": f"gc.where(mask, gc.{name}(...), what stands elsewhere)",
+             "dtype": f"gc.{name}(...).astype(dtype)"}
+    raise DTypeError(f"there is no argument {option!r}" + (": a tensor is not written into" if option == "out" else ""),
+                     op=name, fix=fixes.get(option))
+
+
 def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
     """Record an elementwise op of any number of Tensors that have the right dtypes already (WHERE, THREEFRY, ...)."""
     return elementwise_of(op, name, tuple([t.node for t in tensors]), dtype, attrs)
