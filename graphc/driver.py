@@ -286,8 +286,9 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
                            op=asked, fix="return it instead; or assign to a tensor that was there before: x.assign(y)",
                            site=graph.roots[0].site)
     return TracerError("the value depends on the arguments of a jitted function, and is not known while that is traced",
-                       op=asked, fix="choose by gc.where instead of if; name arguments that steer the program in "
-                       "static_argnums; or compute the value outside of the jitted function and pass it")
+                       op=asked, fix="to see it, return it; choose by gc.where instead of if; name arguments that "
+                       "steer the program in static_argnums; or compute the value outside of the jitted function and "
+                       "pass it")
 
 
 def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:

@@ -196,6 +196,14 @@ class IndexOutOfRange(GraphcError, IndexError):
     """An index outside its axis, in the program text or in data."""
 
 
+def out_of_range(index: int, n: int, axis: int | None, op: str, site=None) -> IndexOutOfRange:
+    """The error for an index into an axis (None: whose number is not known) of n elements."""
+    where, fix = "an axis" if axis is None else f"axis {axis}", f"use {-n} to {n - 1}" if n else "the axis is empty"
+    if index == -100:       # PyTorch's
+        fix += "; if it is a label to be ignored: cross_entropy(..., ignore_index=-100)"
+    return IndexOutOfRange(f"index {index} is out of range for {where} of size {n}", op=op, site=site, fix=fix)
+
+
 class IntegerOverflow(GraphcError, OverflowError):
     """A Python integer that does not fit the dtype of the tensor beside it."""
 

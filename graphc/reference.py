@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc.errors import GraphcError, IndexOutOfRange
+from graphc.errors import GraphcError, out_of_range
 from graphc.ir.meaning import BadIndex
 from graphc.ir.node import Node, const_value, needed, read
 from graphc.ir.ops import CONST
@@ -53,9 +53,8 @@ def _value(node: Node, values: dict):
     try:
         result = node.op.numpy(node.attrs, node.dtype, node.shape, *sources)
     except BadIndex as bad:
-        fix = "if it is a label to be ignored: cross_entropy(..., ignore_index=-100)" if bad.index == -100 else None
-        raise IndexOutOfRange(f"index {bad.index} is out of range for an axis of size {bad.size}", op="index", fix=fix,
-                              site=getattr(bad, "found", (None, node.site))[1]) from None
+        site = getattr(bad, "found", (None, node.site))[1]
+        raise out_of_range(bad.index, bad.size, bad.axis, "index", site) from None
     except np.linalg.LinAlgError as error:  # its class is what users catch; the text gains what every error has
         op, site = getattr(error, "found", (node.attrs[0], node.site))     # inside a loop, what was found there
         raise type(error)(str(GraphcError(str(error), op=op, site=site))) from None

@@ -231,10 +231,13 @@ class Tensor:
         return array.copy() if copy else array
 
     def item(self, *index: int):
-        """The only element as a Python number, or the one at an index, as in NumPy: t.item(3), t.item(1, 2).
+        """The only element as a Python number, or the one at an index, as in NumPy: t.item(3), t.item(1, 2) or
+        t.item((1, 2)).
 
         Raises ShapeError if there is not one element, IndexOutOfRange for a bad index.
         """
+        if len(index) == 1 and isinstance(index[0], tuple):
+            index, = index
         if not index:
             return self._scalar("item").item()
         return (self.reshape(-1)[index[0]] if len(index) == 1 else self[index]).item()
@@ -439,7 +442,7 @@ class Tensor:
 
 
 def _printable(tensor: Tensor) -> np.ndarray:
-    array = tensor.numpy()
+    array = tensor._array("print")
     return array.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else array
 
 

@@ -219,7 +219,7 @@ def test_a_bad_index_names_its_line():
     assert len(gc.plan(*rows, bad).kernels) == 1
     with pytest.raises(IndexError, match="this line") as caught:
         gc.realize(*rows, bad)
-    assert "index 99 is out of range for an axis of size 14" in str(caught.value)
+    assert "index 99 is out of range for axis 0 of size 14" in str(caught.value)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

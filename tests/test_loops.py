@@ -441,7 +441,7 @@ def test_a_bad_index_inside_a_loop_names_its_line():
         return c + gc.sum(gc.take(table, i)), None     # this line
     with pytest.raises(IndexError, match="this line") as caught:
         gc.scan(turn, 0.0, indices)[0].numpy()
-    assert "index 77 is out of range for an axis of size 10" in str(caught.value)
+    assert "index 77 is out of range for axis 0 of size 10" in str(caught.value)
 
 
 def test_control_c_ends_a_loop_that_does_not(backend):

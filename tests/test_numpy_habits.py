@@ -126,7 +126,7 @@ def test_numpys_reductions_call_ours(name, options):
 
 def test_item_at_an_index():
     x = gc.asarray([[1, 2], [3, 4]])
-    assert (x.item(2), x.item(-1), x.item(0, 1)) == (3, 4, 2)
+    assert (x.item(2), x.item(-1), x.item(0, 1), x.item((1, 0))) == (3, 4, 2, 3)
 
 
 UNCHANGED = """x[:]; x[...]; x[()]; x[:, :]; x[::1, 0:2]; x.reshape(2, 2); x.view(2, 2); x.astype("float64"); x.double()

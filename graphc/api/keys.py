@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from graphc.api import record
 from graphc.api.record import as_tensor, broadcast_shapes, cast, wrap
-from graphc.errors import DTypeError, IndexOutOfRange, ShapeError, user_site
+from graphc.errors import DTypeError, IndexOutOfRange, ShapeError, out_of_range, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.node import Node, argument, make
@@ -258,8 +258,7 @@ def _slice(entry: slice, n: int, name: str) -> tuple[int, int, int]:
 
 def integer_in(index: int, n: int, axis: int, name: str) -> int:
     if not -n <= index < n:
-        raise IndexOutOfRange(f"index {index} is out of range for axis {axis} of size {n}", op=name,
-                              fix=f"use {-n} to {n - 1}" if n else "the axis is empty")
+        raise out_of_range(index, n, axis, name)
     return index + n if index < 0 else index
 
 
@@ -284,7 +283,7 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
         index = cast(index, dtypes.int64)
     node = index.node
-    node = make(ops.CHECK_INDEX, node.dtype, node.shape, (node,), (n,), device=node.device, site=user_site(2))
+    node = make(ops.CHECK_INDEX, node.dtype, node.shape, (node,), (n, axis), device=node.device, site=user_site(2))
     return cast(wrap(node), dtypes.int64)
 
 
@@ -293,7 +292,7 @@ def _least(index: np.ndarray, n: int, axis: int, name: str) -> int:
     least, most = (int(index.min()), int(index.max())) if index.size else (0, -1)
     if not -n <= least <= most + 1 <= n:
         bad = index[(index < -n) | (index >= n)].flat[0] if index.dtype.kind == "i" else index[index >= n].flat[0]
-        raise IndexOutOfRange(f"index {bad} is out of range for axis {axis} of size {n}", op=name)
+        raise out_of_range(int(bad), n, axis, name)
     return least
 
 

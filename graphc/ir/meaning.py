@@ -16,10 +16,11 @@ from graphc.ir.dtype import DType
 class BadIndex(IndexError):
     """An index outside its axis. The caller knows the node and turns it into IndexOutOfRange with the user's line."""
 
-    def __init__(self, index: int, size: int):
-        super().__init__(index, size)
+    def __init__(self, index: int, size: int, axis: int | None = None):
+        super().__init__(index, size, axis)
         self.index = index
         self.size = size
+        self.axis = axis
 
 
 def _carried(dtype: DType, *arrays: np.ndarray) -> list[np.ndarray]:
@@ -56,10 +57,10 @@ def bitcast(attrs, dtype, shape, x):
 
 
 def check_index(attrs, dtype, shape, index):
-    n = attrs[0]
+    n, *axis = attrs
     bad = (index < -n) | (index >= n) if index.dtype.kind == "i" else index >= n
     if bad.any():
-        raise BadIndex(int(index[bad].flat[0]) if index.ndim else int(index), n)
+        raise BadIndex(int(index[bad].flat[0]) if index.ndim else int(index), n, *axis)
     return np.where(index < 0, index + index.dtype.type(n), index) if index.dtype.kind == "i" else index
 
 

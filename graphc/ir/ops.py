@@ -186,7 +186,8 @@ BITCAST = _row("bitcast", 1, ELEMENTWISE, None, meaning.bitcast, "gc_bitcast")
 ALIAS = _row("alias", -1, OTHER, _same, lambda attrs, dtype, shape, x, *_: x, grad=d.alias)
 # An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it.
 FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.copy), "{0}", grad=lambda gc, g, y, x: (g,))
-# attrs: (n,): wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with the user's line).
+# attrs: (n,), or (n, axis) to name it: wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with
+# the user's line).
 CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "gc_check_index", dtypes="iu",
                    domain="index", cost=2)
 
