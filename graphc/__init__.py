@@ -68,9 +68,9 @@ _LAZY = {
     "vmap": "graphc.batching",
     **dict.fromkeys("overlap_add sliding_window_view".split(), "graphc.api.windows"),
     **dict.fromkeys(
-        "argpartition argsort argwhere bincount flatnonzero histogram histogram2d histogramdd isin lexsort nonzero"
-        " partition searchsorted sort topk unique unique_all"
-        " unique_counts unique_inverse unique_values".split(), "graphc.api.sorting"),
+        "argpartition argsort argwhere bincount flatnonzero histogram histogram2d histogram_bin_edges histogramdd isin"
+        " lexsort nonzero partition searchsorted sort topk unique unique_all unique_counts unique_inverse"
+        " unique_values".split(), "graphc.api.sorting"),
     **dict.fromkeys(
         "bartlett blackman convolve corrcoef correlate digitize geomspace gradient hamming hanning interp logspace"
         " nan_to_num sinc trapezoid unwrap".split(), "graphc.api.samples"),

@@ -64,6 +64,10 @@ CALLS = {
        for optimize in (False, True, "greedy", "optimal", ["einsum_path", (2, 3), (0, 1), (0, 1)])},
     "einsum that broadcasts": lambda np, x: np.einsum("...i,ij,j->...", x, x[:1, :6].T, x[0, :1], optimize=True),
     "einsum of a diagonal": lambda np, x: np.einsum("ii,ij,jk", x[:, :5], x, x.T, optimize=True),
+    **{f"histogram by the rule {rule} {k}": lambda np, x, rule=rule, k=k: np.histogram(x, bins=rule)[k]
+       for rule in ("auto", "fd", "sqrt", "sturges") for k in (0, 1)},
+    **{f"edges of {bins}": lambda np, x, bins=bins: np.histogram_bin_edges(x, bins, range=(-1, 1))
+       for bins in (4, "scott")},
     "einsum by lists": lambda np, x: np.einsum(x, [0, 1], x.T, [1, 2], [2, 0]),
     "einsum by lists without a result": lambda np, x: np.einsum(x, [30, 2], x.T, [2, 1]),
     "einsum by lists with an ellipsis": lambda np, x: np.einsum(x, [Ellipsis, 1], x[0], [1], [Ellipsis]),

@@ -415,18 +415,37 @@ def _largest(x) -> int:
 def histogram(x, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
     """How many elements lie in each bin, and the edges of the bins; the last bin includes its upper edge.
 
-    bins: a number of equal bins over `range` (None: from the least to the largest element), or the rising edges.
-    Counts are int64, or the weights' dtype; density divides by the total and the widths.
+    bins: a number of equal bins over `range` (None: from the least to the largest element), or the rising edges, or
+    the name of a rule of numpy.histogram_bin_edges, such as "auto", "fd" or "sqrt", which realizes x. Counts are int64,
+    or the weights' dtype; density divides by the total and the widths.
 
     >>> import graphc as gc
     >>> counts, edges = gc.histogram(gc.asarray([1.0, 2.0, 2.5]), bins=2, range=(1, 3))
     >>> counts.tolist(), edges.tolist()
     ([1, 2], [1.0, 2.0, 3.0])
     """
-    x = ravel(x)
-    edges = _edges(x, bins, range)
+    x, edges = ravel(x), histogram_bin_edges(x, bins, range, weights)
     counts = _counts([x], [edges], weights)
     return _densities(counts, [edges]) if density else counts, edges
+
+
+def histogram_bin_edges(x, /, bins=10, range=None, weights=None):  # noqa: A002
+    """The edges of the bins of `histogram`, with its arguments.
+
+    >>> import graphc as gc
+    >>> gc.histogram_bin_edges(gc.asarray([1.0, 2.0, 2.5, 3.0]), bins="sqrt").tolist()
+    [1.0, 2.0, 3.0]
+    """
+    x = ravel(x)
+    if not isinstance(bins, str):
+        return _edges(x, bins, range)
+    try:
+        edges = np.histogram_bin_edges(deciding(x, "histogram", "give the number of bins"), bins, range, weights)
+    except (ValueError, TypeError) as error:
+        raise ShapeError(f"bins={bins!r}: {error}", op="histogram",
+                         fix="give a number of bins, their edges, or 'auto', 'fd', 'doane', 'scott', 'rice', 'sturges' "
+                         "or 'sqrt', without weights") from None
+    return _here(edges.astype(_edge_dtype(x).numpy), x)
 
 
 def histogramdd(sample, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
