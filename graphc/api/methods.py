@@ -36,7 +36,7 @@ METHODS = {
                     " tile transpose unstack",
     "reductions": "all any argmax argmin count_nonzero cumprod cumsum cumulative_prod cumulative_sum logsumexp max mean"
                   " min prod ptp std sum var",
-    "sorting": "argsort nonzero sort topk",
+    "sorting": "argsort nonzero topk",
     "linalg": "dot matmul norm cholesky inv det",
     "diagonals": "diagonal trace",
     "activations": "gelu leaky_relu log_softmax relu sigmoid silu softmax softplus elu",

@@ -32,6 +32,7 @@ METHODS = {
     "normal_": "x.assign(gc.random.normal(size=x.shape))", "uniform_": "x.assign(gc.random.uniform(size=x.shape))",
     "new_tensor": "gc.asarray(values, dtype=x.dtype)", "is_cuda": "x.device == 'cuda'",
     "tobytes": "x.numpy().tobytes()", "flat": "x.ravel()", "absolute": "x.abs()", "strides": "x.numpy().strides",
+    "sort": "x[...] = gc.sort(x) to sort in place, as NumPy's method does, or gc.sort(x) for a sorted copy",
     **{name: f"gc.{name}(x, ...)" for name in _AS_FUNCTIONS.split()},
 }
 
