@@ -26,30 +26,29 @@ from graphc.ir.derivatives import Region, matching
 from graphc.ir.node import Node, topological, untracked, variable
 from graphc.ir.ops import ALIAS, FAST, GET, LIBRARY
 from graphc.pytree import flatten, unflatten
-from graphc.tensor import LEAF, Tensor, handles
+from graphc.tensor import LEAF, Tensor, handles, levels
 
 __all__ = ["backward", "grad", "jvp", "no_grad", "stop_gradient", "value_and_grad", "vjp", "zero_grad"]
 
 MOST_PARTS = 32     # more slices of one tensor than this get their gradients by updates, not by one concat
 
 
-_taken = [LEAF]     # the bits in use
 _lock = threading.Lock()
 
 
 def _take_bit() -> int:
     with _lock:
         bit = LEAF
-        while bit in _taken:
+        while bit in levels:
             bit <<= 1
-        _taken.append(bit)
+        levels.append(bit)
     return bit
 
 
 def _give_back(bit: int) -> None:
     """Nodes that still have it do no harm: no variable of the next user lies under them."""
     with _lock:
-        _taken.remove(bit)
+        levels.remove(bit)
 
 
 @contextmanager
@@ -282,9 +281,13 @@ def grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     or a tree of them (tuples, lists, dicts, dataclasses); the gradient has its structure, shapes and dtypes. has_aux: f
     returns (value, other results), and so does the function: (gradient, other results).
 
-    What f computes is recorded as always, so Python control flow on values works, and grad can be nested. The gradient
-    of a complex variable is dL/dRe + i dL/dIm, as in PyTorch. Where a function has no derivative it is 0 (abs and relu
-    at 0) or shared (ties in max). Raises GradientError, ShapeError (no number), DTypeError (integer variables).
+    What f computes is recorded as always, so Python control flow on values works, and grad can be nested. float(),
+    int(), bool(), tolist() and .item() give numbers that count as constants; .numpy() and NumPy's functions of what
+    depends on the arguments raise GradientError, for no gradient passes them: `detach()` says that none shall.
+
+    The gradient of a complex variable is dL/dRe + i dL/dIm, as in PyTorch. Where a function has no derivative it is 0
+    (abs and relu at 0) or shared (ties in max). Raises GradientError, ShapeError (no number), DTypeError (integer
+    variables).
 
     Source: reverse accumulation, Griewank & Walther, *Evaluating Derivatives* (2008).
 

@@ -28,6 +28,7 @@ from graphc.ir.ops import ALIAS, CONST, EXPAND, PERMUTE, RESHAPE, SLICE
 _VIEWS = frozenset((ALIAS, RESHAPE, PERMUTE, EXPAND, SLICE))
 
 LEAF = 1    # the bit of Node.tracked for `requires_grad`; gc.grad and its relatives use the higher ones
+levels = [LEAF]     # the bits in use
 handles: weakref.WeakKeyDictionary[Node, weakref.ref] = weakref.WeakKeyDictionary()  # variable -> whose .grad it fills
 
 
@@ -69,6 +70,14 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
             except ValueError:  # more bytes than NumPy can count
                 return None
     return array
+
+
+def keeps_no_gradient(node: Node, asked: str) -> None:
+    """Before NumPy gets the values of a node: raises GradientError where gc.grad or a relative of it follows them, for
+    what NumPy makes of them would be constants to it."""
+    if node.tracked > LEAF and node.dtype.kind in "fc" and any([bit & node.tracked for bit in levels[1:]]):
+        raise GradientError("the values depend on what is differentiated, and no gradient passes NumPy", op=asked,
+                            fix="use graphc's functions, or t.detach() first where no gradient is to pass")
 
 
 class _Rebinding:
@@ -203,12 +212,14 @@ class Tensor:
     def numpy(self) -> np.ndarray:
         """The values as a read-only NumPy array without a copy; realizes if needed.
 
-        A reshape, transpose or slice of realized values is read in place and launches nothing.
+        A reshape, transpose or slice of realized values is read in place and launches nothing. Raises GradientError
+        inside of what gc.grad, vjp or jvp differentiates, for values that depend on its arguments.
 
         >>> import graphc as gc
         >>> gc.arange(3).numpy()
         array([0, 1, 2])
         """
+        keeps_no_gradient(self.node, "numpy")
         return self._array("numpy")
 
     def _array(self, asked: str) -> np.ndarray:
@@ -244,7 +255,7 @@ class Tensor:
 
     def tolist(self):
         """The values as nested lists of Python numbers."""
-        return self.numpy().tolist()
+        return self._array("tolist").tolist()
 
     def _scalar(self, name: str) -> np.ndarray:
         if self.size != 1:
@@ -394,6 +405,7 @@ class Tensor:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A DLPack capsule that shares the (read-only) values, or a copy of them: in the device's memory where that can
         be shared and dl_device does not ask for the host, (1, 0)."""
+        keeps_no_gradient(self.node, "__dlpack__")
         lender = driver.lender(self.node.device)
         if lender is not None and dl_device != (1, 0):
             driver.realize((self.node,), "__dlpack__")
@@ -411,7 +423,7 @@ class Tensor:
         return (1, 0) if lender is None else lender.dlpack_device
 
     def __reduce__(self):
-        return _from_pickle, (np.array(self.numpy()), self.dtype, self.is_variable, self.is_parameter)
+        return _from_pickle, (np.array(self._array("pickle")), self.dtype, self.is_variable, self.is_parameter)
 
     def __copy__(self) -> Tensor:
         return self.__deepcopy__({})

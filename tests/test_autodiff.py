@@ -332,3 +332,40 @@ def test_weights_of_a_convolution_of_no_images(groups):
     x, w = gc.ones((0, 4, 8, 8)), gc.ones((4, 4 // groups, 3, 3))
     found = gc.grad(lambda x, w: gc.sum(gc.conv2d(x, w, groups=groups)), (0, 1))(x, w)
     assert found[0].shape == x.shape and found[1].shape == w.shape and not found[1].numpy().any()
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x.numpy(), np.asarray, np.from_dlpack, lambda x: gc.asarray(np.sort(x * 2)), lambda x: gc.unique(x),
+    lambda x: gc.quantile(gc.arange(4.0), x)])
+def test_numpy_reads_nothing_that_a_gradient_follows(read):
+    x = gc.asarray([0.25, 0.5])
+
+    def f(x):
+        read(x)
+        return gc.sum(x)
+    for transform in (gc.grad(f), lambda x: gc.vjp(f, x), lambda x: gc.grad(lambda y: gc.sum(gc.grad(f)(y)))(x)):
+        with pytest.raises(gc.errors.GradientError, match=r"detach\(\)"):
+            transform(x)
+    read(x)
+    assert gc.grad(lambda x: f(x.detach()) + gc.sum(x))(x).tolist() == [1.0, 1.0]
+
+
+def test_numbers_that_steer_are_constants():
+    """Control flow, printing and logging work; what was followed once can be read afterwards."""
+    seen = []
+
+    def f(x):
+        y = gc.sum(x * x)
+        seen.append(y)
+        assert f"{y:.1f}" == "5.0" and y.tolist() == y.item() == float(y) == 5 and "5." in repr(y)
+        return y * float(y) if y > 2 and gc.nonzero(x)[0].size == 2 else y
+    assert gc.grad(f)(gc.asarray([1.0, 2.0])).tolist() == [10.0, 20.0]
+    assert seen[0].numpy() == 5
+    w = gc.Tensor([1.0, 2.0], requires_grad=True)
+    gc.sum(w * w).backward()
+    assert w.numpy().tolist() == [1.0, 2.0]
+
+
+def test_linspace_between_numbers_that_are_followed():
+    slopes = gc.grad(lambda a, b: gc.sum(gc.linspace(a, b, 5) * gc.arange(5.0)), argnums=(0, 1))(0.0, 1.0)
+    assert [s.item() for s in slopes] == [2.5, 7.5]

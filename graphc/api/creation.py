@@ -358,10 +358,10 @@ def _end(value):
     """One end of a linspace: a Python number, or a tensor of float64 or complex128."""
     if isinstance(value, Scalar):
         float(value)        # raises, as for arange
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+    if isinstance(value, (list, tuple, Tensor)) or getattr(value, "ndim", 0):
         value = as_tensor(value, None, "linspace")
         return cast(value, dtypes.complex128 if value.dtype.kind == "c" else dtypes.float64)
-    value = value.item() if isinstance(value, (np.ndarray, np.generic, Tensor)) else value
+    value = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     if not isinstance(value, int | float | complex):
         raise DTypeError(f"{value!r} is not a number", op="linspace")
     return value

@@ -293,7 +293,7 @@ def _plan_binary(op: Op, a: DType, b: DType, name: str) -> tuple[DType, DType]:
 def deciding(x: Tensor, name: str, fix: str) -> np.ndarray:
     """The values of x, which decide the size of a result. Where they are not known, the error says what to do."""
     try:
-        return x.numpy()
+        return x._array(name)
     except TracerError as error:
         raise TracerError(f"data decide the size of the result: {error.message}", op=name, fix=fix) from None
 

@@ -15,7 +15,7 @@ from graphc.api.indexing import take
 from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, slice_axis
 from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_float, as_tensor, cast, normalize_axes
+from graphc.api.record import as_float, as_tensor, cast, deciding, normalize_axes
 from graphc.api.reductions import cov, cumsum, diff, sum
 from graphc.api.sorting import searchsorted
 from graphc.api.windows import sliding_window_view
@@ -239,7 +239,7 @@ def digitize(x, bins, /, right: bool = False):
     >>> gc.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).tolist()
     [1, 4, 3]
     """
-    edges = np.asarray(bins)
+    edges = deciding(as_tensor(bins), "digitize", "use searchsorted, for edges that rise")
     if edges.ndim != 1:
         raise ShapeError(f"the edges must be a vector, not of shape {edges.shape}", op="digitize")
     steps = edges[1:] >= edges[:-1]
