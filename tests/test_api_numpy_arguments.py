@@ -68,6 +68,13 @@ CALLS = {
        for rule in ("auto", "fd", "sqrt", "sturges") for k in (0, 1)},
     **{f"edges of {bins}": lambda np, x, bins=bins: np.histogram_bin_edges(x, bins, range=(-1, 1))
        for bins in (4, "scott")},
+    **{f"pad {mode} {k}": lambda np, x, mode=mode, k=k, options=options: np.pad(x, ((2, 3), (0, 4)), mode, **options)
+       for mode, several in (("maximum", [{}, {"stat_length": 2}]), ("mean", [{}, {"stat_length": 2}]),
+                             ("minimum", [{}, {"stat_length": ((1, 9), (2, 3))}]),
+                             ("linear_ramp", [{}, {"end_values": ((1, -2), (3, 0.5))}]))
+       for k, options in enumerate(several)},
+    **{f"pad integers by {mode}": lambda np, x, mode=mode: np.pad(np.asarray([[3, 8, 4], [1, 2, 9]]), 2, mode)
+       for mode in ("mean", "linear_ramp", "maximum")},
     "einsum by lists": lambda np, x: np.einsum(x, [0, 1], x.T, [1, 2], [2, 0]),
     "einsum by lists without a result": lambda np, x: np.einsum(x, [30, 2], x.T, [2, 1]),
     "einsum by lists with an ellipsis": lambda np, x: np.einsum(x, [Ellipsis, 1], x[0], [1], [Ellipsis]),
@@ -92,6 +99,9 @@ def test_refusals():
         raises(ValueError, "order must be 'C' or 'F', not 'K'", call, *arguments, order="K")
     raises(ValueError, "weights of shape (2,) do not fit 3 observations", gc.cov, x, aweights=[1.0, 2.0])
     raises(TypeError, "fweights must be integers", gc.cov, x, fweights=[1.0, 2.0, 3.0])
+    raises(ValueError, "use constant, edge, reflect, symmetric, wrap, maximum, ", gc.pad, x, 1, mode="best")
+    raises(ValueError, "mode 'mean' has nothing to take", gc.pad, gc.ones((0, 2)), 1, mode="mean")
+    raises(ValueError, "stat_length must be positive, not 0", gc.pad, x, 1, mode="mean", stat_length=0)
     raises(ValueError, "edge_order must be 1 or 2", gc.gradient, x, edge_order=3)
     raises(ValueError, "give at least 3 samples", gc.gradient, x[:2], edge_order=2)
     raises(ValueError, "use True, False, 'greedy' or 'optimal'", gc.einsum, "ij,jk,kl", x, x, x, optimize="fast")

@@ -4,43 +4,67 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.api import record
-from graphc.api.manipulation import _concat, _parts, _with
-from graphc.api.record import as_tensor, movement
+from graphc.api.creation import linspace
+from graphc.api.elementwise import round
+from graphc.api.manipulation import _concat, _parts, _with, broadcast_to, flip, slice_axis, squeeze
+from graphc.api.record import as_tensor, cast, movement
+from graphc.api.reductions import max as max_of
+from graphc.api.reductions import mean
+from graphc.api.reductions import min as min_of
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import ops
 
 
-def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0):
+def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_values=0, stat_length=None):
     """x with elements added before and after each axis.
 
-    pad_width: n, (before, after) or one such pair for each axis. mode: "constant" (constant_values: one, or as
-    pad_width), "edge" (repeat the outermost element), "reflect" (mirror without repeating it), "symmetric" (mirror with
-    it) or "wrap" (come round from the other side), each as in numpy.pad.
+    pad_width: n, (before, after) or one such pair for each axis. mode, each as in numpy.pad: "constant"
+    (constant_values: one, or as pad_width), "edge" (repeat the outermost element), "reflect" (mirror without repeating
+    it), "symmetric" (mirror with it), "wrap" (come round from the other side), "maximum", "minimum" or "mean" (of the
+    axis, or of its stat_length outermost elements, given as pad_width), "linear_ramp" (in equal steps to end_values,
+    as constant_values).
 
     Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements.
 
     >>> import graphc as gc
     >>> gc.pad(gc.asarray([1, 2, 3]), (1, 2), mode="reflect").tolist()
     [2, 1, 2, 3, 2, 1]
+    >>> gc.pad(gc.asarray([4.0, 2.0]), 2, mode="linear_ramp").tolist()
+    [0.0, 2.0, 4.0, 2.0, 1.0, 0.0]
     """
     x = as_tensor(x)
-    try:
-        widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
-        values = np.broadcast_to(np.asarray(constant_values), (x.ndim, 2))
-    except ValueError:
-        raise ShapeError(f"widths {pad_width} do not fit an array of shape {x.shape}", op="pad") from None
+    widths = _pairs(pad_width, x.shape, "widths")
     if widths.dtype.kind not in "iu":
         raise DTypeError(f"widths {pad_width} must be integers", op="pad")
     if widths.min(initial=0) < 0:
         raise ShapeError(f"widths {pad_width} must not be negative", op="pad")
-    x = record.anew(x)
     if mode == "constant":
-        return _pad_constant(x, widths.tolist(), values)
-    if mode not in _SOURCES:
-        raise ShapeError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_SOURCES)}")
+        return _pad_constant(record.anew(x), widths.tolist(), _pairs(constant_values, x.shape, "values"))
+    if mode not in _MODES:
+        raise ShapeError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")
+    ends, lengths = _pairs(end_values, x.shape, "values"), [[n, n] for n in x.shape]
+    if stat_length is not None:
+        lengths = np.minimum(_pairs(stat_length, x.shape, "lengths"), lengths).tolist()
     for axis, (before, after) in enumerate(widths.tolist()):
-        x = _pad_from_inside(x, axis, before, after, mode)
-    return x
+        n = x.shape[axis]
+        if n == 0 and before + after:
+            raise ShapeError(f"axis {axis} of shape {x.shape} is empty: mode {mode!r} has nothing to take", op="pad")
+        if mode in _SOURCES:
+            parts = _from_inside(x, axis, before, after, mode)
+        elif mode in _STATISTICS:
+            parts = _statistics(x, axis, (before, after), lengths[axis], mode)
+        else:
+            parts = _ramps(x, axis, (before, after), ends[axis].tolist())
+        x = _concat([part for part in parts if part.shape[axis]], axis) if before + after else record.anew(x)
+    return record.anew(x)
+
+
+def _pairs(values, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """One value, a pair, or a pair for each axis, as (axes, 2)."""
+    try:
+        return np.broadcast_to(np.asarray(values), (len(shape), 2))
+    except ValueError:
+        raise ShapeError(f"{what} {values} do not fit an array of shape {shape}", op="pad") from None
 
 
 def _pad_constant(x, widths: list[list[int]], values: np.ndarray):
@@ -76,12 +100,30 @@ _SOURCES = {
 }
 
 
-def _pad_from_inside(x, axis: int, before: int, after: int, mode: str):
-    if before == after == 0:
-        return x
+_STATISTICS = {"maximum": max_of, "minimum": min_of, "mean": mean}
+_MODES = (*_SOURCES, *_STATISTICS, "linear_ramp")
+
+
+def _from_inside(x, axis: int, before: int, after: int, mode: str) -> list:
     n = x.shape[axis]
-    if n == 0:
-        raise ShapeError(f"axis {axis} of shape {x.shape} is empty: mode {mode!r} has nothing to take", op="pad")
     left = _SOURCES[mode](np.arange(-before, 0), n)
     right = _SOURCES[mode](np.arange(n, n + after), n)
-    return _concat([*_parts(x, axis, left), x, *_parts(x, axis, right)], axis)
+    return [*_parts(x, axis, left), x, *_parts(x, axis, right)]
+
+
+def _statistics(x, axis: int, widths: tuple[int, int], lengths: list[int], mode: str) -> list:
+    if min(lengths) < 1:
+        raise ShapeError(f"stat_length must be positive, not {min(lengths)}", op="pad")
+    found = []
+    for start, length, width in zip((0, x.shape[axis] - lengths[1]), lengths, widths, strict=True):
+        value = _STATISTICS[mode](slice_axis(x, axis, start, length), axis, keepdims=True)
+        value = cast(round(value) if x.dtype.kind in "iu" else value, x.dtype)
+        found.append(broadcast_to(value, _with(x.shape, axis, width)))
+    return [found[0], x, found[1]]
+
+
+def _ramps(x, axis: int, widths: tuple[int, int], ends: list) -> list:
+    edges = [squeeze(slice_axis(x, axis, start, 1), axis) for start in (0, x.shape[axis] - 1)]
+    left, right = (linspace(end, edge, width, endpoint=False, dtype=x.dtype, axis=axis)
+                   for end, edge, width in zip(ends, edges, widths, strict=True))
+    return [left, x, flip(right, axis)]
