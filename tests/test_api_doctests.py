@@ -11,7 +11,7 @@ import graphc as gc
 
 MODULES = ["activations", "arranging", "attention", "composites", "convolution", "distributions", "einsum", "fft",
            "integers", "linalg", "manipulation", "matrix_functions", "missing", "padding", "polynomials", "products",
-           "quantiles", "random", "reductions", "running", "samples", "sets", "sorting"]
+           "quantiles", "random", "reductions", "running", "samples", "sets", "sorting", "ufuncs"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -75,6 +75,14 @@ CALLS = {
        for k, options in enumerate(several)},
     **{f"pad integers by {mode}": lambda np, x, mode=mode: np.pad(np.asarray([[3, 8, 4], [1, 2, 9]]), 2, mode)
        for mode in ("mean", "linear_ramp", "maximum")},
+    **{f"{name}.outer": lambda np, x, name=name: getattr(np, name).outer(x[0], x[:2]) for name in (
+        "add", "multiply", "maximum", "less", "logical_or", "hypot")},
+    **{f"{name}.reduce {axis}": lambda np, x, name=name, axis=axis:
+       getattr(np, name).reduce(x, axis=axis, keepdims=True)
+       for name in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or") for axis in (0, 1, None)},
+    **{f"{name}.accumulate {axis}": lambda np, x, name=name, axis=axis: getattr(np, name).accumulate(x, axis)
+       for name in ("add", "multiply", "maximum", "minimum") for axis in (0, 1)},
+    "reduce by itself": lambda np, x: np.add.reduce(x) + np.maximum.accumulate(x),
     "einsum by lists": lambda np, x: np.einsum(x, [0, 1], x.T, [1, 2], [2, 0]),
     "einsum by lists without a result": lambda np, x: np.einsum(x, [30, 2], x.T, [2, 1]),
     "einsum by lists with an ellipsis": lambda np, x: np.einsum(x, [Ellipsis, 1], x[0], [1], [Ellipsis]),
@@ -102,6 +110,7 @@ def test_refusals():
     raises(ValueError, "use constant, edge, reflect, symmetric, wrap, maximum, ", gc.pad, x, 1, mode="best")
     raises(ValueError, "mode 'mean' has nothing to take", gc.pad, gc.ones((0, 2)), 1, mode="mean")
     raises(ValueError, "stat_length must be positive, not 0", gc.pad, x, 1, mode="mean", stat_length=0)
+    raises(TypeError, "gc.bincount(labels, weights=x)", gc.add.reduceat, x, [0, 2])
     raises(ValueError, "edge_order must be 1 or 2", gc.gradient, x, edge_order=3)
     raises(ValueError, "give at least 3 samples", gc.gradient, x[:2], edge_order=2)
     raises(ValueError, "use True, False, 'greedy' or 'optimal'", gc.einsum, "ij,jk,kl", x, x, x, optimize="fast")

@@ -123,8 +123,8 @@ def ravel_multi_index(indices: Sequence, shape: Sequence[int], /):
     if len(indices) != len(shape):
         raise ShapeError(f"{len(indices)} indices for {len(shape)} axes", op="ravel_multi_index")
     found = None
-    for index, n in zip(indices, shape, strict=True):
-        part = checked(index, n, "ravel_multi_index")
+    for axis, (index, n) in enumerate(zip(indices, shape, strict=True)):
+        part = checked(index, n, "ravel_multi_index", axis)
         found = part if found is None else found * n + part
     return found
 

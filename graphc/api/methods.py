@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.api import elementwise as el
-from graphc.api import indexing, manipulation
+from graphc.api import indexing, manipulation, ufuncs
 from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
 from graphc.api.other_names import METHODS as ELSEWHERE
@@ -186,6 +186,7 @@ def install() -> None:
         setattr(Tensor, name, Elsewhere(name, ELSEWHERE))
     _install_methods()
     _install_operators()
+    ufuncs.install()
     Tensor.__getitem__ = indexing.getitem
     Tensor.__setitem__ = indexing.setitem
     Tensor.reshape = Tensor.view = _reshape

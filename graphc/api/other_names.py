@@ -66,6 +66,19 @@ FUNCTIONS = {
     "utils": "gc.data.DataLoader(data, batch_size)", "cuda": "gc.set_backend('cuda')", "device": "its name: 'cpu'",
     "set_default_dtype": "gc.set_default_float(dtype)", "is_tensor": "isinstance(x, gc.Tensor)", "Size": "a tuple",
     "FloatTensor": "gc.asarray(values, dtype=gc.float32)", "LongTensor": "gc.asarray(values, dtype=gc.int64)",
+    "mgrid": "gc.meshgrid(gc.arange(n), gc.arange(m), indexing='ij')",
+    "ogrid": "gc.meshgrid(gc.arange(n), gc.arange(m), indexing='ij', sparse=True)", "r_": "gc.concat(arrays)",
+    "c_": "gc.column_stack(arrays)", "piecewise": "gc.select([condition, ...], [f(x), ...])",
+    "fromfunction": "f(*gc.indices(shape))", "tril_indices_from": "gc.tril_indices(len(x))",
+    "triu_indices_from": "gc.triu_indices(len(x))", "diag_indices_from": "gc.diag_indices(len(x), x.ndim)",
+    "resize": "gc.take(x, gc.arange(n), mode='wrap').reshape(shape)", "ldexp": "x * gc.exp2(n)",
+    "array_equiv": "gc.all(gc.equal(x, y))", "spacing": "gc.nextafter(x, gc.inf) - x", "isreal": "gc.imag(x) == 0",
+    "iscomplex": "gc.imag(x) != 0", "isrealobj": "gc.isdtype(x.dtype, 'real floating')",
+    "issubdtype": "gc.isdtype(x.dtype, 'integral')", "kaiser": "gc.asarray(np.kaiser(count, beta))",
+    "i0": "gc.asarray(np.i0(x.numpy()))", "trim_zeros": "gc.asarray(np.trim_zeros(x.numpy()))",
+    "packbits": "gc.asarray(np.packbits(x.numpy()))", "unpackbits": "gc.asarray(np.unpackbits(x.numpy()))",
+    "frexp": "np.frexp(x.numpy())", "poly": "gc.asarray(np.poly(roots.numpy()))",
+    "polydiv": "np.polydiv(p.numpy(), q.numpy())",
 }
 
 LAYERS = {
