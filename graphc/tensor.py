@@ -72,11 +72,11 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
     return array
 
 
-def keeps_no_gradient(node: Node, asked: str) -> None:
+def refuse_followed(node: Node, asked: str) -> None:
     """Before NumPy gets the values of a node: raises GradientError where gc.grad or a relative of it follows them, for
     what NumPy makes of them would be constants to it."""
     if node.tracked > LEAF and node.dtype.kind in "fc" and any([bit & node.tracked for bit in levels[1:]]):
-        raise GradientError("the values depend on what is differentiated, and no gradient passes NumPy", op=asked,
+        raise GradientError("the values depend on what is differentiated, and no gradient passes through NumPy", op=asked,
                             fix="use graphc's functions, or t.detach() first where no gradient is to pass")
 
 
@@ -219,7 +219,7 @@ class Tensor:
         >>> gc.arange(3).numpy()
         array([0, 1, 2])
         """
-        keeps_no_gradient(self.node, "numpy")
+        refuse_followed(self.node, "numpy")
         return self._array("numpy")
 
     def _array(self, asked: str) -> np.ndarray:
@@ -405,7 +405,7 @@ class Tensor:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A DLPack capsule that shares the (read-only) values, or a copy of them: in the device's memory where that can
         be shared and dl_device does not ask for the host, (1, 0)."""
-        keeps_no_gradient(self.node, "__dlpack__")
+        refuse_followed(self.node, "__dlpack__")
         lender = driver.lender(self.node.device)
         if lender is not None and dl_device != (1, 0):
             driver.realize((self.node,), "__dlpack__")

@@ -504,7 +504,7 @@ def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | Non
     given = correction if ddof is None else ddof
     given = 1 - bias if given is None else given
     weights, freedom = _weights(x, fweights, aweights, given)
-    centred = x - (mean if weights is None else functools.partial(average, weights=weights))(x, axis=1, keepdims=True)
+    centred = x - (mean(x, 1, keepdims=True) if weights is None else average(x, 1, weights, keepdims=True))
     other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
     other = other if weights is None else other * weights
     return reshape(matmul(centred, matrix_transpose(other)) / freedom, shape)

@@ -29,7 +29,7 @@ from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const
 from graphc.ir.routines import run_routine
-from graphc.tensor import Tensor, keeps_no_gradient
+from graphc.tensor import Tensor, refuse_followed
 
 # -------------------------------------------------------------------------------------------------------------- sorting
 
@@ -268,7 +268,7 @@ def unique_all(x, /) -> UniqueAll:
 
 def _unique(x, asked: tuple[str, ...], equal_nan: bool) -> list:
     """The different elements, and what is asked for."""
-    keeps_no_gradient(x.node, "unique")
+    refuse_followed(x.node, "unique")
     array = deciding(x, "unique", _OUTSIDE).reshape(-1)
     if x.dtype.kind == "c":     # by real part, then by imaginary part; the routines know real numbers
         order = np.argsort(array, kind="stable")
@@ -333,7 +333,7 @@ def unique(x, /, return_index: bool = False, return_inverse: bool = False, retur
     if axis is not None:
         x = as_tensor(x, None, "unique")
         axis = normalize_axis(axis, x.ndim, "unique")
-        keeps_no_gradient(x.node, "unique")
+        refuse_followed(x.node, "unique")
         found = np.unique(deciding(x, "unique", _OUTSIDE), return_index, return_inverse, return_counts, axis)
         return tuple(_here(part, x) for part in found) if isinstance(found, tuple) else _here(found, x)
     parts = {"indices": return_index, "inverse": return_inverse, "counts": return_counts}
