@@ -76,7 +76,7 @@ def refuse_followed(node: Node, asked: str) -> None:
     """Before NumPy gets the values of a node: raises GradientError where gc.grad or a relative of it follows them, for
     what NumPy makes of them would be constants to it."""
     if node.tracked > LEAF and node.dtype.kind in "fc" and any([bit & node.tracked for bit in levels[1:]]):
-        raise GradientError("the values depend on what is differentiated, and no gradient passes through NumPy", op=asked,
+        raise GradientError("the values depend on what is differentiated; no gradient passes through NumPy", op=asked,
                             fix="use graphc's functions, or t.detach() first where no gradient is to pass")
 
 
