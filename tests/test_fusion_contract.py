@@ -325,6 +325,16 @@ def test_what_few_vectors_would_compute_is_stored(backend):
     assert kernels(layernorm(deep)) == ["map", "map", "row"]
 
 
+def test_the_gradient_of_pooling_is_stored_once():
+    """As images, where the product and the sums behind it read them, and not as windows too."""
+    def loss(w, b, v):
+        h = gc.max_pool2d(gc.relu(gc.conv2d(IMAGES, w, b, padding=1)), 2)
+        return gc.sum(gc.conv2d(h, v, array(8))**2)
+    given = array(8, 8, 3, 3), array(8), array(8, 8, 3, 3)
+    plan = gc.plan(*gc.grad(loss, argnums=(0, 1, 2))(*given))
+    assert not any(kernel.shapes.endswith(", 2, 2]") for kernel in plan.kernels)
+
+
 def test_a_number_that_each_step_of_a_loop_moves_is_stored_by_the_kernel_of_its_sum():
     """The bias of a descent was computed again, with all the steps before, by every kernel that reads it: each was of
     its own text, and 40 steps took eight seconds to compile."""

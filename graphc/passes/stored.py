@@ -167,9 +167,11 @@ def _deals_columns(node: Node) -> bool:
 
 
 def _is_read_across(node: Node, users: Users, anchors: set[Node]) -> bool:
-    """Whether it is computed from sums of windows, which lie in rows, and rows that are summed go another way, as those
-    of the channels of a depthwise convolution do."""
+    """Whether it is computed from sums of windows, which lie in long rows, and rows that are summed go another way, as
+    those of the channels of a depthwise convolution do."""
     if node.op.kind not in (ELEMENTWISE, REDUCE) and node.op is not RESHAPE:
+        return False
+    if not node.shape or node.shape[-1] <= UNROLLED:
         return False
     last = len(node.shape) - 1
     across = any(user.op is PERMUTE and user.attrs[0][-1] != last and _is_summed(user, users, anchors)

@@ -59,7 +59,9 @@ def stores_columns(node: Node, coordinates: tuple[int, ...]) -> bool:
     if not wide or wide[-1] not in coordinates or len(wide) == len(coordinates):
         return False
     row = prod(node.shape[k] for k in wide if k not in coordinates)
-    return node.nbytes >= LARGE and row >= ROW or has_below(node, lambda below: below.op is WINDOW)
+    if node.nbytes >= LARGE and row >= ROW:
+        return True
+    return node.shape[-1] > UNROLLED and has_below(node, lambda below: below.op is WINDOW)
 
 
 def _lies_in_memory(node: Node) -> bool:
