@@ -325,6 +325,14 @@ def test_what_few_vectors_would_compute_is_stored(backend):
     assert kernels(layernorm(deep)) == ["map", "map", "row"]
 
 
+def test_what_is_padded_is_looked_at_once():
+    """And not once for each way from it to the windows, of which forty steps have a million million."""
+    x = gc.pad(array(1, 4, 20, 20), ((0, 0), (0, 0), (3, 3), (3, 3)))
+    for _ in range(40):
+        x = x * 0.5 + gc.tanh(x) * x
+    assert len(gc.plan(gc.conv2d(x, array(4, 1, 7, 7), groups=4)).kernels) <= 3
+
+
 def test_the_gradient_of_pooling_is_stored_once():
     """As images, where the product and the sums behind it read them, and not as windows too."""
     def loss(w, b, v):

@@ -184,15 +184,16 @@ def _has_many_taps_at_edges(node: Node, users: Users, anchors: set[Node]) -> boo
     one the elements whose windows see an edge takes longer than storing what is padded."""
     if node.op is not PAD or node in anchors or not node.srcs[0].size:
         return False
-    found, taps = [node], 1
-    for below in found:
-        for user in users.get(below, ()):
+    found, stack, taps = {node}, [node], 1
+    while stack:
+        for user in users.get(stack.pop(), ()):
             if user in anchors or user.op is WINDOW and user.attrs[1] > 1:
                 return False        # windows some elements apart are no vectors either way
-            if user.op is WINDOW:
-                taps *= user.shape[user.attrs[0] + 1]
             if user.op.kind in (MOVEMENT, ELEMENTWISE) and user.size >= node.size:
-                found.append(user)
+                if user not in found:
+                    taps *= user.shape[user.attrs[0] + 1] if user.op is WINDOW else 1
+                    found.add(user)
+                    stack.append(user)
             elif user.op.kind != REDUCE:
                 return False
     wide, source = node.shape, node.srcs[0].shape
