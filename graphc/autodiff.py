@@ -38,17 +38,17 @@ _lock = threading.Lock()
 
 def _take_bit() -> int:
     with _lock:
-        bit = LEAF
+        bit = LEAF << 1
         while bit in levels:
             bit <<= 1
-        levels.append(bit)
+        levels[bit] = []
     return bit
 
 
 def _give_back(bit: int) -> None:
     """Nodes that still have it do no harm: no variable of the next user lies under them."""
     with _lock:
-        levels.remove(bit)
+        del levels[bit]
 
 
 @contextmanager
@@ -210,6 +210,7 @@ def _as_variables(tree, bit: int, name: str, where: str) -> tuple[list[Node], ob
             if x.node.device is None:
                 x = gc.asarray(x.numpy())   # a constant is part of the program; a variable is not
             nodes.append(variable(x.node, bit))
+            levels[bit].append(nodes[-1])
             leaves[k] = _handle(nodes[-1])
     return nodes, unflatten(structure, leaves)
 

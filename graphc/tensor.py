@@ -22,13 +22,13 @@ from graphc import driver
 from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
-from graphc.ir.node import Node, const_value, untracked, variable
+from graphc.ir.node import Node, const_value, topological, untracked, variable
 from graphc.ir.ops import ALIAS, CONST, EXPAND, PERMUTE, RESHAPE, SLICE
 
 _VIEWS = frozenset((ALIAS, RESHAPE, PERMUTE, EXPAND, SLICE))
 
 LEAF = 1    # the bit of Node.tracked for `requires_grad`; gc.grad and its relatives use the higher ones
-levels = [LEAF]     # the bits in use
+levels: dict[int, list[Node]] = {}      # the bits in use, but for LEAF, each with its variables
 handles: weakref.WeakKeyDictionary[Node, weakref.ref] = weakref.WeakKeyDictionary()  # variable -> whose .grad it fills
 
 
@@ -75,9 +75,14 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
 def refuse_followed(node: Node, asked: str) -> None:
     """Before NumPy gets the values of a node: raises GradientError where gc.grad or a relative of it follows them, for
     what NumPy makes of them would be constants to it."""
-    if node.tracked > LEAF and node.dtype.kind in "fc" and any([bit & node.tracked for bit in levels[1:]]):
-        raise GradientError("the values depend on what is differentiated; no gradient passes through NumPy", op=asked,
-                            fix="use graphc's functions, or t.detach() first where no gradient is to pass")
+    if node.tracked <= LEAF or node.dtype.kind not in "fc":
+        return
+    for bit, variables in list(levels.items()):
+        if bit & node.tracked:      # perhaps of a level that has ended, and had the same bit
+            below = topological([node], is_leaf=lambda n, bit=bit: not n.tracked & bit)
+            if not set(variables).isdisjoint(below):
+                raise GradientError("the values depend on what is differentiated; no gradient passes through NumPy",
+                                    op=asked, fix="use graphc's functions, or t.detach() first where none is to pass")
 
 
 class _Rebinding:

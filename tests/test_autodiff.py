@@ -361,6 +361,7 @@ def test_numbers_that_steer_are_constants():
         return y * float(y) if y > 2 and gc.nonzero(x)[0].size == 2 else y
     assert gc.grad(f)(gc.asarray([1.0, 2.0])).tolist() == [10.0, 20.0]
     assert seen[0].numpy() == 5
+    assert gc.grad(lambda x: gc.sum(x) * float(seen[0].numpy()))(gc.asarray([1.0])).tolist() == [5.0]
     w = gc.Tensor([1.0, 2.0], requires_grad=True)
     gc.sum(w * w).backward()
     assert w.numpy().tolist() == [1.0, 2.0]

@@ -230,7 +230,8 @@ def _topk(arguments, arrays, outputs):
 
 
 def _first(x: np.ndarray, found: np.ndarray, axis: int, largest: bool) -> None:
-    order, = run_routine("argsort", (axis, largest, True), (x,))
+    order = np.empty_like(x, np.int64)      # of CuPy's, where x is
+    _argsort((axis, largest, True), (x,), (order,))
     found[...] = order[(*(slice(None),) * axis, slice(found.shape[axis]))]
 
 

@@ -133,6 +133,11 @@ def has_below(node: Node, asked: Callable[[Node], bool]) -> bool:
     return False
 
 
+def sums_windows(node: Node) -> bool:
+    """Whether it is computed from windows, in rows that are long enough for vectors."""
+    return bool(node.shape) and node.shape[-1] > UNROLLED and has_below(node, lambda below: below.op is WINDOW)
+
+
 def short_reduction_inlined(node: Node, evaluations: float, users: list[Node]) -> bool:
     """Unrolled where each element is needed once; a row statistic (kept axis, then broadcast) keeps its own loop."""
     if not node.srcs[0].shape[node.attrs[0]]:

@@ -7,7 +7,6 @@ Iterative: every step is a generator that yields the questions it has, and `read
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -284,7 +283,7 @@ def both(a: Node | None, b: Node | None) -> Node | None:
     return make(AND, dt.bool, (), (a, b))
 
 
-def in_range(i: Index, low: int, high: int, instead: Mapping[Axis, Index] = MappingProxyType({})) -> Node | None:
+def in_range(i: Index, low: int, high: int, instead: Mapping[Axis, Index] | None = None) -> Node | None:
     """The condition low <= i < high; None where the ranges prove it, FALSE where they refute it. `instead`: what it is
     asked of in place of some axes of i."""
     least, most = i.bounds

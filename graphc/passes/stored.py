@@ -14,7 +14,7 @@ from graphc.ir.ops import (
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
     PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, inlined_costs, is_anchor,
-    is_long_text, is_of_short_rows, is_short, short_reduction_inlined, worth_storing,
+    is_long_text, is_of_short_rows, is_short, short_reduction_inlined, sums_windows, worth_storing,
 )
 from graphc.passes.turned import Users, is_better_turned, readers
 
@@ -171,12 +171,10 @@ def _is_read_across(node: Node, users: Users, anchors: set[Node]) -> bool:
     those of the channels of a depthwise convolution do."""
     if node.op.kind not in (ELEMENTWISE, REDUCE) and node.op is not RESHAPE:
         return False
-    if not node.shape or node.shape[-1] <= UNROLLED:
-        return False
     last = len(node.shape) - 1
     across = any(user.op is PERMUTE and user.attrs[0][-1] != last and _is_summed(user, users, anchors)
                  for user in users.get(node, ()))
-    return across and has_below(node, lambda below: below.op is WINDOW)
+    return across and sums_windows(node)
 
 
 def _has_many_taps_at_edges(node: Node, users: Users, anchors: set[Node]) -> bool:

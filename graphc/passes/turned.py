@@ -8,9 +8,9 @@ from math import prod
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, DOT, ELEMENTWISE, EXPAND, GATHER, MOVEMENT, PAD, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, WINDOW, Op,
+    BUFFER, CONCAT, DOT, ELEMENTWISE, EXPAND, GATHER, MOVEMENT, PAD, PERMUTE, REDUCE, RESHAPE, SCAN, SLICE, Op,
 )
-from graphc.passes.evaluate import UNROLLED, has_below, is_anchor
+from graphc.passes.evaluate import UNROLLED, is_anchor, sums_windows
 
 LARGE = 1 << 18             # bytes of an array that is turned before rows of it are summed (measured),
 ROW = 128                   # and elements of its rows,
@@ -59,9 +59,7 @@ def stores_columns(node: Node, coordinates: tuple[int, ...]) -> bool:
     if not wide or wide[-1] not in coordinates or len(wide) == len(coordinates):
         return False
     row = prod(node.shape[k] for k in wide if k not in coordinates)
-    if node.nbytes >= LARGE and row >= ROW:
-        return True
-    return node.shape[-1] > UNROLLED and has_below(node, lambda below: below.op is WINDOW)
+    return node.nbytes >= LARGE and row >= ROW or sums_windows(node)
 
 
 def _lies_in_memory(node: Node) -> bool:
