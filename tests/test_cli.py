@@ -44,7 +44,7 @@ def script(tmp_path: Path) -> Path:
 
 def graphc(*arguments, cwd: Path, status: int = 0) -> subprocess.CompletedProcess:
     done = subprocess.run(
-        [sys.executable, "-m", "graphc.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+        [sys.executable, "-m", "graphc", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done

@@ -151,6 +151,23 @@ def test_a_matrix_times_a_vector(dtype: str):
     assert (gc.counters() - compiled).compiles <= 2
 
 
+def test_sizes_of_axes_that_a_product_flattens_are_arguments():
+    """Where the rows or columns of a product are several axes: of an image, or of a batch and its heads."""
+    def by_heads(batch: int, length: int, heads: int):
+        x, w = random(batch * length, heads * 64), random(heads * 64, heads * 64)
+        return gc.permute_dims(gc.reshape(x @ w + 1, (batch, length, heads, 64)), (0, 2, 1, 3))
+
+    def convolution(batch: int, size: int):
+        return gc.nn.functional.conv2d(random(batch, 8, size, size), random(16, 8, 3, 3), padding=1)
+
+    def random(*shape: int):
+        return gc.asarray(rng.standard_normal(shape).astype(np.float32))
+
+    for product, first, second in ((by_heads, (4, 128, 8), (6, 96, 12)), (convolution, (4, 56), (5, 60))):
+        texts = [[k.source for k in gc.plan(product(*sizes)).kernels] for sizes in (first, second)]
+        assert texts[0] == texts[1], product
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("a, b", [((9, 20), (20, 17)), ((4, 300), (300, 2)), ((2, 3, 5, 4), (3, 4, 6)),
                                   ((1, 40), (40, 9)), ((30, 7), (7, 1)), ((5, 0), (0, 4)),

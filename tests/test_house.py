@@ -69,6 +69,8 @@ def layer_of(module: str) -> str:
     parts = module.split(".")
     if len(parts) == 1:
         return "root"
+    if parts[1] == "__main__":  # nothing but the command's entry
+        return "cli"
     return parts[1] if parts[1] in RANK else "front"
 
 

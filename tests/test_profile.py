@@ -35,7 +35,7 @@ def _kernels_only(backend):
 
 
 def profile(*arguments, cwd: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", "graphc.cli", "profile", *map(str, arguments)], cwd=cwd,
+    done = subprocess.run([sys.executable, "-m", "graphc", "profile", *map(str, arguments)], cwd=cwd,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -106,7 +106,7 @@ def test_what_does_not_fit_the_log_is_counted(monkeypatch):
 
 def test_a_backend_without_a_clock_is_refused(tmp_path: Path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    done = subprocess.run([sys.executable, "-m", "graphc.cli", "profile", "--backend", "reference", "script.py"],
+    done = subprocess.run([sys.executable, "-m", "graphc", "profile", "--backend", "reference", "script.py"],
                           cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and "only kernels of the backend cpu can be timed" in done.stderr
 

@@ -217,7 +217,7 @@ def test_the_command_tunes_a_script(tmp_path: Path):
     environment = {**os.environ, "GRAPHC_CACHE_DIR": str(tmp_path / "cache")}
 
     def tune(*options: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "graphc.cli", "tune", "script.py", *options], cwd=tmp_path,
+        done = subprocess.run([sys.executable, "-m", "graphc", "tune", "script.py", *options], cwd=tmp_path,
                               capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -305,7 +305,9 @@ def _stored(model, s: Template, store: Store, row: str, column: str) -> dict | N
     stride = index.coefficient(m[-1])
     for axes, position in ((m, row), (n, column)):
         for axis, step in zip(axes, ix.strides(tuple(a.extent for a in axes)), strict=True):
-            digit = position if len(axes) == 1 else f"({position} / {step} % {axis.extent})"
+            digit = position if step == 1 else f"({position} / {model.spell.arg(step)})"
+            if axis is not axes[0]:
+                digit = f"({digit} % {model.spell.extent(axis)})"
             there = ix.add(ix.of(Axis(digit, axis.extent)), ix.mul(ix.of(axis), -1))
             index = ix.add(index, ix.mul(there, index.coefficient(axis)))
     return {"place": f"{buffer.name}[{model.spell.index(index)}]", "stride": model.spell.arg(stride)}
@@ -456,7 +458,7 @@ class Nest:
                 continue
             size, name = load.dtype.itemsize, columns.name
             start = ix.add(index, ix.mul(ix.add(ix.of(columns), ix.mul(ix.of(row), columns.extent)), -1))
-            at = f"{name}_at * {row.extent} + {row.name}_at * {name}_step + l"
+            at = f"{name}_at * {self.model.spell.extent(row)} + {row.name}_at * {name}_step + l"
             start = ix.add(ix.shift(start, BYTES_AHEAD // size), ix.of(Axis(at, columns.extent)))
             found.append({"step": LINE // size,
                           "place": f"{self.model.kernel.buffers[number].name}[{self.model.spell.index(start)}]"})

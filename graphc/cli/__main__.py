@@ -1,5 +1,0 @@
-"""`python -m graphc.cli`, for where the `graphc` command is not on the path."""
-
-from graphc.cli import main
-
-raise SystemExit(main())
