@@ -510,3 +510,18 @@ def test_what_is_made_of_a_state_that_never_changes():
     factor = gc.asarray([5.0, 0.5])
     (total, same), _ = gc.scan(turn, (gc.zeros(1), factor), gc.ones((3, 1)))
     assert total.item() == pytest.approx(3 * np.sin(0.5)) and same.tolist() == factor.tolist()
+
+
+@pytest.mark.parametrize("start", [lambda: gc.asarray(1).astype("float64"), lambda: gc.asarray(np.float64(1)) * 1.0,
+                                   lambda: gc.sum(gc.ones(1)), lambda: gc.ones((), dtype="int32").astype("float64")])
+def test_a_state_that_folds_into_a_constant(start):
+    """Steps read memory, and a constant has none: the casts here become one in a pass."""
+    last, states = gc.scan(lambda s, _: (s * 1.5, s), start(), None, length=3)
+    assert last.item() == 3.375 and states.tolist() == [1, 1.5, 2.25]
+    assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, start()).item() == 15.625
+    assert gc.cond(gc.asarray(True), lambda x: x * 2, lambda x: x, start()).item() == 2
+
+
+def test_a_state_from_a_python_integer_takes_the_dtype_of_a_turn():
+    assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, 1).item() == 15.625
+    assert gc.scan(lambda s, _: (s * 1.5, None), 1, None, length=3)[0].item() == 3.375

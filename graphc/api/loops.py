@@ -179,9 +179,12 @@ def _placeholder(node: Node, shape: tuple[int, ...], site) -> Node:
     return placeholder(node, shape, node.device or driver.default_device(), site)
 
 
+_MAY_FOLD = (ops.ELEMENTWISE, ops.MOVEMENT, ops.REDUCE)
+
+
 def _in_memory(node: Node) -> Node:
-    """A scalar as an operation, for steps read memory."""
-    if node.op is not ops.CONST and node.op is not ops.PARAM:
+    """A scalar as an operation that remains one, for steps read memory: passes fold a cast of a constant, for one."""
+    if node.shape or not (node.op in (ops.CONST, ops.PARAM) or node.op.kind in _MAY_FOLD):
         return node
     return make(ops.FENCE, node.dtype, node.shape, (node,), (0,), device=driver.default_device(), site=node.site)
 
