@@ -34,6 +34,7 @@ KEYS = {
     "array": I2, "list": [0, 3, 0], "array last": (..., I2), "array amid": (slice(None), I2),
     "two arrays": (I2, I2), "arrays apart": (I2, slice(None), I2), "arrays after slice": (slice(None), I2, I2),
     "int and array": (1, I2), "int apart from array": (1, slice(None), I2), "array and int": (slice(1, 3), I2, 2),
+    "parted by an ellipsis for no axis": (slice(None), I2, ..., I2), "int parted so": (slice(2), 0, ..., [1, 2, 1]),
     "broadcast arrays": (np.array([[0], [1]]), np.array([1, 2, 3])), "new axis between": (I2, None, I2),
     "three arrays": (I2, I2, I2), "array 0-d": np.array(2), "slice and array": (slice(None, None, -2), [1, 1, 4]),
     "mask": X > 50, "mask 2-d": X[:, :, 0] > 40, "mask 1-d": np.array([True, False, True, True]),

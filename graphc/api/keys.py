@@ -65,7 +65,8 @@ _BASIC = (int, slice, type(None), type(Ellipsis))
 
 
 def _expanded(key, shape: tuple[int, ...], name: str) -> list:
-    """The key as a list with one entry for each axis and None for new axes; masks as the integer arrays they mean."""
+    """The key as a list with one entry for each axis, None for new axes and perhaps an ellipsis for no axis; masks as
+    the integer arrays they mean."""
     entries: list = []
     for item in key if isinstance(key, tuple) else (key,):
         if item.__class__ in _BASIC:
@@ -78,8 +79,10 @@ def _expanded(key, shape: tuple[int, ...], name: str) -> list:
         raise IndexOutOfRange("an index can hold only one ellipsis ('...')", op=name)
     if used > len(shape):
         raise IndexOutOfRange(f"{used} indices for shape {shape}, which has {len(shape)} axes", op=name)
-    place = dots[0] if dots else len(entries)
-    entries[place:place + 1] = [slice(None)] * (len(shape) - used)
+    if not dots:
+        entries += [slice(None)] * (len(shape) - used)
+    elif used < len(shape):  # one for no axis stays: it parts the index arrays around it
+        entries[dots[0]:dots[0] + 1] = [slice(None)] * (len(shape) - used)
     return _unmasked(entries, shape, name)
 
 
@@ -201,6 +204,8 @@ def _select(key, shape: tuple[int, ...], name: str) -> Selection:
     kept_before = None
     entries = _expanded(key, shape, name)
     for position, entry in enumerate(entries):
+        if entry is Ellipsis:
+            continue
         if entry is None or isinstance(entry, _NewAxis):
             if entry is not None:
                 special.append(position)
