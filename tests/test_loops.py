@@ -525,3 +525,9 @@ def test_a_state_that_folds_into_a_constant(start):
 def test_a_state_from_a_python_integer_takes_the_dtype_of_a_turn():
     assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, 1).item() == 15.625
     assert gc.scan(lambda s, _: (s * 1.5, None), 1, None, length=3)[0].item() == 3.375
+
+
+def test_branches_that_give_numbers_of_two_kinds_are_refused():
+    with pytest.raises(DTypeError, match="int64 by true_fun and float64 by false_fun"):
+        gc.cond(gc.asarray(False), lambda: 1, lambda: 2.5)
+    assert gc.cond(gc.asarray(False), lambda: 1, lambda: 2).item() == 2
