@@ -135,7 +135,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     for one, other in zip(first.tensors, second, strict=True):
         if one.dtype is not other.dtype:     # of a Python number
             raise DTypeError(f"the result is {one.dtype} by true_fun and {other.dtype} by false_fun", op="cond",
-                             site=site, fix=f"return numbers of one kind, e.g. gc.asarray(..., dtype={other.dtype.name!r})")
+                             site=site, fix=f"return one dtype, e.g. gc.asarray(..., dtype={other.dtype.name!r})")
     bodies, arrays, scalars = close([[t.node for t in first.tensors], [t.node for t in second]], places, hoist=False)
     device = _device("cond", [condition, *given.tensors])
     sources = [*map(_in_memory, [condition.node, *[t.node for t in given.tensors], *arrays]), *scalars]
