@@ -281,6 +281,17 @@ def test_moves_on_moves(shape, names):
     check(t, x, exact=True)
 
 
+def test_indices_near_what_is_asked_for_have_names_of_their_own():
+    """Windows of what is padded of what is joined: the index into the one is made of the index into the other."""
+    joined = gc.concat([gc.arange(12.0)[None], gc.asarray([[100.0, 200.0]])], axis=1)
+    x = np.pad(np.append(np.arange(12.0), [100.0, 200.0])[None], ((0, 12), (1, 14)), mode="edge")
+    expected = np.lib.stride_tricks.sliding_window_view(x, 13, axis=1)[:, ::3, 6:10:2]
+    for rows, parts in ((4, 2), (7, 2), (13, 4)):
+        s = gc.pad(joined, ((0, rows - 1), (1, 14)), mode="edge")
+        windows = gc.sliding_window_view(s, 7, axis=1, stride=3, dilation=2)[:, :, 3:5]
+        check(gc.sum(windows.reshape(parts, -1), axis=1), expected[:rows].reshape(parts, -1).sum(1))
+
+
 def test_loops_beside_each_other_read_near_what_they_ask_for():
     x, t = sample((2, 3)), gc.asarray(sample((2, 3)))
     for name in ("reshape", "pad", "reshape", "pad", "reshape", "transpose"):

@@ -233,6 +233,20 @@ def test_every_second_element_is_read_in_whole_vectors(monkeypatch, backend, dty
         np.testing.assert_array_equal(taps.numpy(), x[..., :-2:2] * 3 + x[..., 1:-1:2] - x[..., 2::2], f"{count} taps")
 
 
+def test_windows_of_short_rows_read_pairs_and_half_vectors(monkeypatch, backend):
+    """GCC splits pairs of neighbours itself, and a piece of two doubles is no vector to be filled."""
+    monkeypatch.setattr(lower, "SHORT_ROWS", 0)
+    rng = np.random.default_rng(5)
+    for size, kernel_size, dtype in ((9, 3, "float64"), (28, 2, "float32"), (16, 2, "float32"), (21, 4, "float64")):
+        x = rng.random((4, 5, size, size)).astype(dtype)
+        pooled = gc.max_pool2d(gc.asarray(x), kernel_size, stride=2, padding=1)
+        if backend == "cpu" and (size, kernel_size) == (28, 2):
+            assert "gc_every_" not in gc.plan(pooled).kernels[0].source
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (kernel_size, kernel_size), (2, 3))[:, :, ::2, ::2]
+        np.testing.assert_array_equal(pooled.numpy(), windows.max((-2, -1)), f"{size} by {kernel_size}")
+
+
 def test_small_maps_of_costly_functions_are_for_all_threads(backend):
     if backend != "cpu":
         pytest.skip("about chunks of the pool")

@@ -80,9 +80,10 @@ class Near(Struct, frozen=True):
                 "value": f"MIN(MAX({spell.index(self.index)}, {low}), {high})"}
 
 
-def near(body: tuple, axis: Axis, lets: dict[str, Node], names: dict[tuple, Near]) -> tuple:
+def near(model, body: tuple, axis: Axis, lets: dict[str, Node], names: dict[tuple, Near]) -> tuple:
     """The statements of a loop, reading under a condition only where something lies when it holds: a vector of which
-    nothing is read costs hundreds of cycles outside of the memory that is mapped. `names` come before the loop."""
+    nothing is read costs hundreds of cycles outside of the memory that is mapped. `names` come before the loop; no two
+    in a kernel are the same, as the index of one may be made of another's."""
     lets = lets | {s.name: s.value for s in body if type(s) is Let}
     answers: dict[Node, Node] = {}
     for load in below(s.value for s in body):
@@ -94,8 +95,10 @@ def near(body: tuple, axis: Axis, lets: dict[str, Node], names: dict[tuple, Near
         low, high = _bounds(place, _parts(_asked(load.srcs[0], lets)))
         if axis in ix.axes_of(place) or data_exprs(place) or (low, high) == place.bounds or low > high:
             continue
-        name = names.setdefault((place, low, high), Near(f"near{len(names)}", place, low, high)).name
-        there = ix.add(along, ix.of(Axis(name, 2 + abs(high))))     # an axis of one element would be 0
+        if (place, low, high) not in names:
+            names[place, low, high] = Near(f"near{next(model.nears)}", place, low, high)
+        there = Axis(names[place, low, high].name, 2 + abs(high))       # an axis of one element would be 0
+        there = ix.add(along, ix.of(there))
         answers[load] = make(LOAD, load.dtype, (), load.srcs, (number, there))
     return tuple(replace(s, value=with_answers(s.value, answers)) for s in body)
 
@@ -169,7 +172,7 @@ def loops(model, parts: Pieces, axis: Axis, start: str, stop: str) -> list[dict]
     if parts.test is None:
         return fast
     names: dict[tuple, Near] = {}
-    body = near(parts.plain, axis, model.lets, names)
+    body = near(model, parts.plain, axis, model.lets, names)
     return [{"kind": "branch", "test": model.spell.expr(parts.test), "body": fast,
              "otherwise": [*(x.model(model.spell) for x in names.values()), loop(start, stop, body)]}]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 
 from msgspec.structs import replace
@@ -41,6 +42,7 @@ from graphc.ir.target import LINE, rounded_up
 WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
+WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
@@ -107,6 +109,7 @@ class _Model:
         self.kept: dict[tuple, tuple[str, str, str]] = {}
         self.swept: set[Node] = set()       # loads by the sweeps over a row so far
         self.lets: dict[str, Node] = {}     # what is named so far
+        self.nears = itertools.count()      # numbers of names for indices (edges_c.py)
         self.tile = None
         last = kernel.parallel[-1] if kernel.parallel else None
         if kernel.tiled:
@@ -203,7 +206,7 @@ class _Model:
         """Loops with conditions that hold for all of a loop or for nothing."""
         names: dict = {}
         lets = self.lets | {x.name: x.value for x in body if type(x) is Let}
-        body = tuple(replace(x, body=near(x.body, x.axis, lets, names)) if type(x) is Loop else x for x in body)
+        body = tuple(replace(x, body=near(self, x.body, x.axis, lets, names)) if type(x) is Loop else x for x in body)
         return [*(x.model(self.spell) for x in names.values()), *(self.statement(x, {}) for x in body)]
 
     def turned(self, columns: Loop, s: Store, rows: Loop) -> dict:
@@ -273,16 +276,21 @@ class _Model:
         if not length >= lanes > 1 or misleads(s.body):
             return None
         found = {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop, "lanes": lanes,
-                 "every": self._every_second(s), "body": self.statements(s.body, {})}
+                 "every": self._every_second(s, length) if lanes > 2 else [], "body": self.statements(s.body, {})}
         self.spell.wide.clear()
         return found
 
-    def _every_second(self, s: Loop) -> list[dict]:
-        """What a loop reads of elements that lie two apart, as windows do: arrays of it, for a vector's lanes."""
+    def _every_second(self, s: Loop, length: int) -> list[dict]:
+        """What a loop reads of elements that lie two apart, as windows do: arrays of it, for a vector's lanes. Of
+        pairs, GCC splits vectors itself, if a row is longer than what it writes out."""
         found = []
-        for load in loads(s.body):
+        halves = [x for x in loads(s.body)
+                  if x.dtype in (dt.float32, dt.float64) and not x.srcs and is_every(x.attrs[1], s.axis, 2)]
+        read = {x.attrs for x in halves}
+        for load in halves:
             number, index = load.attrs
-            if load.dtype not in (dt.float32, dt.float64) or load.srcs or not is_every(index, s.axis, 2):
+            far, left, right, further = ((number, ix.add(index, ix.constant(k))) in read for k in (-2, -1, 1, 2))
+            if length > WRITTEN_OUT and left != right and not (far or further):
                 continue
             c_type = self.spell.language.register(load.dtype)
             self.spell.helpers[f"gc_every_{c_type}"] = None

@@ -100,7 +100,7 @@ def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], 
     by_chunks = any(a["state"] for a in out["accumulators"])
     names: dict = {}
     if out["test"] and not by_chunks:
-        body = near(body, column, model.lets, names)
+        body = near(model, body, column, model.lets, names)
     out["whole"] = [{"start": start, "stop": stop, "body": model.statements(body, steps)}]
     out["near"] = [x.model(model.spell) for x in names.values()]
     out["pieces"] = out["pieces"] or out["whole"]
