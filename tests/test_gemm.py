@@ -349,7 +349,7 @@ def test_tiles_change_no_bit(monkeypatch):
     a, b = array(90, 540), array(540, 75)
     whole = (a @ b).numpy()
     for rows, columns in ((12, 32), (24, 64), (96, 96)):
-        monkeypatch.setattr(contract, "_block", lambda m, n, stacks, *most, size=(rows, columns): size)
+        monkeypatch.setattr(contract, "_block", lambda m, n, stacks, *most, size=(0, rows, columns): size)
         (template,) = templates(a @ b + 0.0)
         assert [span.length for span in template.spans[:2]] == [rows, columns]
         assert equal_bits(interpreted(a[:, :50] @ b[:50]), (a[:, :50] @ b[:50]).numpy())

@@ -75,7 +75,7 @@ def test_threads_change_no_bit(k: int, n: int, dtype: str):
 
 def test_whatever_fits_the_caches(monkeypatch, small):
     """Rows of a and columns of b that are packed a few at a time, in blocks of several of them."""
-    monkeypatch.setattr(contract, "_side", lambda n, stacks, packing, most: 192)
+    monkeypatch.setattr(contract, "_side", lambda n, stacks, packing, most: (0, 192))
     for size in (1 << 15, 1 << 18, 1 << 21):
         monkeypatch.setattr(gemm_c, "l2_bytes", lambda size=size: size)
         driver.forget_programs()
@@ -143,5 +143,11 @@ def test_covariances_are_one_product_of_half_the_work():
 
 def test_half_the_blocks_keep_all_threads_busy():
     with settings.override(num_threads=2):
-        for n, stacks, side in ((1000, 1, 512), (200, 1, 128), (3000, 1, 768), (192, 40, 192)):
-            assert contract._side(n, stacks, 28, 1024) == side
+        for n, stacks, side in ((1000, 1, 512), (192, 1, 128), (200, 1, 128), (3000, 1, 1024), (192, 40, 192)):
+            assert contract._side(n, stacks, 28, 1024)[1] == side
+    x = array(500, 160)
+    for threads, halved in ((2, True), (16, False)):    # too few blocks for so many threads
+        with settings.override(num_threads=threads):
+            driver.forget_programs()
+            assert is_symmetric(x.T @ x) == halved
+    driver.forget_programs()

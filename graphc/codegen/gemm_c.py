@@ -127,7 +127,7 @@ def gemm(model, s: Template) -> dict:
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     if symmetric:
         _need(model, register, "square", "turn", "anyturn")
-    opposite = scratch(group * (rows + SPARE)) if symmetric and not plain else None
+    opposite = scratch(group * (rows + SPARE)) if symmetric else None
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
             "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
@@ -273,7 +273,7 @@ def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> d
 
 def _plain(model, s: Template, column: str) -> dict | None:
     """Where the result at m_from and a column lies in memory and how far apart rows lie, if nothing becomes of it and
-    columns lie together; and where what is opposite does, across the diagonal."""
+    columns lie together; and where a row of what is opposite does, across the diagonal."""
     loop = innermost(s.epilogue)
     m, n = s.span("m").axes, s.span("n").axes
     if len(m) > 1 or len(n) > 1 or loop.axis != n[0] or len(loop.body) > 1 or type(loop.body[0]) is not Store:
@@ -284,7 +284,7 @@ def _plain(model, s: Template, column: str) -> dict | None:
             or any(type(atom) is not Axis for atom, _ in store.index.terms)):
         return None
     there = _stored(model, s, store, "m_from", column)
-    return there and {**there, "opposite": _stored(model, s, store, column, "m_from")["place"]}
+    return there and {**there, "opposite": _stored(model, s, store, "row", "m_from")["place"]}
 
 
 def _ahead(model, s: Template) -> dict | None:

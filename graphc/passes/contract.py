@@ -8,6 +8,7 @@ places. A space whose index needs a division is split, as in passes/lower.py.
 from __future__ import annotations
 
 from math import prod
+from operator import itemgetter
 
 from graphc.config import settings
 from graphc.ir import dtype as dt
@@ -256,10 +257,11 @@ class Contraction:
             if near and in_panels(self.values["b"], self.spaces["bn"], self.spaces["bk"]):
                 pack_b = 0
             pack_a, least = (SHARED_A, LEAST_BESIDE) if self.by_windows else (pack_a, LEAST_COLUMNS)
-            name, rows, columns = "gemm", *_block(m, n, stacks, pack_a, pack_b, least, *most)
+            name, (time, rows, columns) = "gemm", _block(m, n, stacks, pack_a, pack_b, least, *most)
             if self.symmetric and not self._are_windows(a, b):
-                facts = (("symmetric", True),)
-                rows = columns = _side(m, stacks, pack_a + pack_b, min(most))
+                half, side = _side(m, stacks, pack_a + pack_b, min(most))
+                if half < time:         # not of so few blocks that threads have nothing to do
+                    rows, columns, facts = side, side, (("symmetric", True),)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
@@ -331,36 +333,43 @@ def _contiguous(value: Node, axis: Axis) -> int:
 
 
 def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, most_rows: int,
-           most_columns: int) -> tuple[int, int]:
-    """How many rows and columns an iteration takes: those with which the threads are done first."""
+           most_columns: int) -> tuple[int, int, int]:
+    """How many rows and columns an iteration takes: those with which the threads are done first, behind that time, in
+    multiply-adds for each element of k."""
     threads = settings.num_threads
     down, across = -(-m // most_rows), -(-n // most_columns)
     most = max(4 * threads, down * across)
     grids = ((i, j) for j in range(across, max(across, min(most // down, n // least)) + 1)
              for i in range(down, max(down, min(most // j, m // LEAST_ROWS)) + 1))
 
-    def time(block: tuple[int, int]) -> int:
-        rows, columns = block
+    def cut(i: int, j: int) -> tuple[int, int, int]:
+        rows, columns = -(-m // i), rounded_up(-(-n // j), least)
+        rows = rounded_up(rows, 12 if rows > FEW_ROWS else 4)
         blocks = -(-m // rows) * -(-n // columns) * stacks
-        return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns)
-
-    def cut(i: int, j: int) -> tuple[int, int]:
-        rows = -(-m // i)
-        return rounded_up(rows, 12 if rows > FEW_ROWS else 4), rounded_up(-(-n // j), least)
-    return min((cut(i, j) for i, j in grids), key=time)
+        return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns), rows, columns
+    return min((cut(i, j) for i, j in grids), key=itemgetter(0))
 
 
-def _side(n: int, stacks: int, packing: int, most: int) -> int:
-    """The rows and columns of a symmetric product's blocks, half of which are computed: an iteration takes one, or half
-    of one on the diagonal."""
+def _side(n: int, stacks: int, packing: int, most: int) -> tuple[int, int]:
+    """The rows and columns of a symmetric product's blocks, half of which are computed, behind the time for them as
+    `_block` counts it: an iteration takes one, or half of one on the diagonal."""
     threads = settings.num_threads
     down = -(-n // most)
 
-    def time(side: int) -> int:
-        blocks = -(-n // side)
-        half, whole = side * (side // 2 + DIAGONAL + packing), side * (side + packing)
-        return max(-(-stacks * blocks * blocks // threads) * half, whole if blocks > 1 else half)
-    return min((rounded_up(-(-n // k), SIDE) for k in range(down, down + 4 * threads)), key=time)
+    def cut(k: int) -> tuple[int, int]:
+        side = rounded_up(-(-n // k), SIDE)
+        whole, rest = divmod(n, side)
+        kinds = ((whole, half(side)), (whole * (whole - 1) // 2, across(side, side)),       # how many take how long
+                 (whole if rest else 0, across(side, rest)), (1 if rest else 0, half(rest)))
+        longest = max(time for count, time in kinds if count)
+        return max(-(-stacks * sum(count * time for count, time in kinds) // threads), longest), side
+
+    def half(side: int) -> int:
+        return side * (side // 2 + DIAGONAL + packing)
+
+    def across(rows: int, columns: int) -> int:
+        return rows * columns + packing * (rows + columns) // 2
+    return min((cut(k) for k in range(down, down + 4 * threads)), key=itemgetter(0))
 
 
 def _block_of_group(m: int, n: int, stacks: int, itemsize: int, group: int) -> tuple[int, int]:
