@@ -89,7 +89,7 @@ def _no_collector() -> Iterator[None]:
 
 def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body: bool = False) -> Planned:
     target = target_of(dialect)
-    roots = _through_graph_passes(roots, target)
+    roots = build_loops.stored(_through_graph_passes(roots, target))
     if body:
         roots = build_loops.fenced(roots)
     schedule = fuse(roots, "fuse" in settings.disable, target)

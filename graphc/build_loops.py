@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from graphc.ir import dtype as dt
 from graphc.ir.body import Body
-from graphc.ir.node import Node, buffer, make
-from graphc.ir.ops import BUFFER, FENCE, IF, LOOP, PARAM, WHILE
+from graphc.ir.node import Node, buffer, make, rebuild, replaced, topological
+from graphc.ir.ops import BUFFER, CONST, FENCE, IF, LOOP, PARAM, WHILE
 from graphc.ir.program import Branch, Carried, Loop, Program, Sliced
 from graphc.passes.memory import MemoryPlan
 
@@ -26,6 +26,23 @@ def fenced(roots: tuple[Node, ...]) -> tuple[Node, ...]:
         plain = root.op is not BUFFER and root not in out
         out.append(root if plain else make(FENCE, root.dtype, root.shape, (root,), (k,), device=root.device))
     return tuple(out)
+
+
+def stored(roots: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The same with loops and branches that find in memory whatever they read, but for the scalars of their bodies: a
+    start may be a number, or become one by a pass."""
+    order = topological(roots)
+    if not any(node.op in (LOOP, WHILE, IF) for node in order):
+        return roots
+
+    def rule(node: Node, new: dict[Node, Node]) -> Node:
+        srcs = [new[s] for s in node.srcs]
+        if node.op in (LOOP, WHILE, IF):
+            for k, s in enumerate(srcs[:len(srcs) - len(bodies_of(node)[0].scalars)]):
+                if s.op in (CONST, PARAM):
+                    srcs[k] = make(FENCE, s.dtype, s.shape, (s,), (0,), device=node.device, site=s.site)
+        return rebuild(node, srcs)
+    return replaced(order, roots, rule)
 
 
 def room(call: Node, bodies: tuple[Planned, ...]) -> list[Node]:

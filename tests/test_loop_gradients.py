@@ -168,3 +168,17 @@ def test_scalars_of_a_loop_in_a_branch_stay_scalars(backend):
     with gc.backend(backend):
         found = gc.grad(f)(gc.asarray(0.5)).item()
     assert found == pytest.approx(0.09 * np.cos(0.15) * np.cos(0.3 * np.sin(0.15)))
+
+
+@pytest.mark.parametrize("f", [
+    lambda s, x: gc.scan(lambda c, w: (c, c * w), s, x)[1], lambda s, x: gc.scan(lambda c, w: (c * w, c + w), s, x)[1],
+    lambda s, x: gc.scan(lambda c, _: (c, gc.scan(lambda d, v: (d * v, d), c, x)[1]), s, x)[1].sum(0),
+    lambda s, x: gc.scan(lambda c, w: (gc.sin(c * w), None), s, x)[0]])
+def test_directional_derivatives_of_what_a_scan_gives(f):
+    """A cotangent of zeros that is differentiated itself is no zero."""
+    x = gc.asarray([2.0, 3.0, 5.0])
+    value, change = gc.jvp(lambda s: f(s, x), (1.5,), (2.0,))
+    step = 1e-6
+    slope = (f(gc.asarray(1.5 + step), x).numpy() - f(gc.asarray(1.5 - step), x).numpy()) / step
+    np.testing.assert_allclose(change.numpy(), slope, rtol=1e-6)
+    np.testing.assert_array_equal(value.numpy(), f(gc.asarray(1.5), x).numpy())

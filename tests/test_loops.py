@@ -522,6 +522,16 @@ def test_a_state_that_folds_into_a_constant(start):
     assert gc.cond(gc.asarray(True), lambda x: x * 2, lambda x: x, start()).item() == 2
 
 
+@pytest.mark.parametrize("start", [1.5, np.float64(1.5), gc.asarray(1.5)])
+def test_a_loop_within_one_that_never_changes_where_it_starts(start):
+    """It is made once, before the outer one, and starts with a number that lies nowhere."""
+    x = gc.asarray([2.0, 3.0, 5.0])
+    for product, states in (gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), start, x)[1],
+                            gc.jit(lambda s: gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), s, x)[1])(
+                                gc.asarray(start))):
+        assert product.tolist() == [45] * 3 and states.tolist() == [[1.5, 3, 9]] * 3
+
+
 def test_a_state_from_a_python_integer_takes_the_dtype_of_a_turn():
     assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, 1).item() == 15.625
     assert gc.scan(lambda s, _: (s * 1.5, None), 1, None, length=3)[0].item() == 3.375

@@ -138,7 +138,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
                              site=site, fix=f"return one dtype, e.g. gc.asarray(..., dtype={other.dtype.name!r})")
     bodies, arrays, scalars = close([[t.node for t in first.tensors], [t.node for t in second]], places, hoist=False)
     device = _device("cond", [condition, *given.tensors])
-    sources = [*map(_in_memory, [condition.node, *[t.node for t in given.tensors], *arrays]), *scalars]
+    sources = [condition.node, *[t.node for t in given.tensors], *arrays, *scalars]
     shapes = [t.shape for t in first.tensors]
     found = _record(ops.IF, [r.dtype for r in bodies[0].roots], shapes, sources, tuple(bodies), device, site)
     return first.whole(found)
@@ -160,7 +160,7 @@ class _Loop:
         initial = dict(zip(self.carry, [t.node for t in self.state.tensors], strict=True))
         outside = [self.state.tensors[k].node for k in self.changing] + [x.node for x in sliced]
         outside += substituted(arrays, initial)
-        return bodies, [*map(_in_memory, outside), *scalars]
+        return bodies, [*outside, *scalars]
 
     def results(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The state at the end."""
@@ -181,16 +181,6 @@ def _record(op, dtypes, shapes, sources, attrs, device, site) -> list[Tensor]:
 
 def _placeholder(node: Node, shape: tuple[int, ...], site) -> Node:
     return placeholder(node, shape, node.device or driver.default_device(), site)
-
-
-_MAY_FOLD = (ops.ELEMENTWISE, ops.MOVEMENT, ops.REDUCE)
-
-
-def _in_memory(node: Node) -> Node:
-    """A scalar as an operation that remains one, for steps read memory: passes fold a cast of a constant, for one."""
-    if node.shape or not (node.op in (ops.CONST, ops.PARAM) or node.op.kind in _MAY_FOLD):
-        return node
-    return make(ops.FENCE, node.dtype, node.shape, (node,), (0,), device=driver.default_device(), site=node.site)
 
 
 def _device(name: str, tensors: Sequence[Tensor]) -> str:

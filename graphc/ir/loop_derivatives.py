@@ -160,7 +160,7 @@ def _plain(node: Node) -> Node:
 
 
 def _is_zero(node: Node) -> bool:
-    while node.op in (EXPAND, RESHAPE, ALIAS):
+    while node.op in (EXPAND, RESHAPE):
         node = node.srcs[0]
     return node.op is CONST and not const_value(node)
 
