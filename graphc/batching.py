@@ -16,6 +16,7 @@ import numpy as np
 
 from graphc import driver
 from graphc.api import loops
+from graphc.api.called import called
 from graphc.api.creation import eye
 from graphc.api.laziness import unlimited
 from graphc.api.manipulation import moveaxis
@@ -47,7 +48,8 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
     values. Indices of examples that are done, or on the other side, may be anything.
 
     It can be nested, and combined with grad and jit. Raises ShapeError for batches of different sizes and axes that do
-    not fit, BatchingError for what can't be batched, TracerError where f asks for a value.
+    not fit, BatchingError for what can't be batched, TracerError where f asks for a value or
+    assigns to a tensor that it has not made.
 
     >>> import graphc as gc
     >>> a, b = gc.asarray([[1.0, 2.0], [3.0, 4.0]]), gc.asarray([10.0, 100.0])
@@ -68,8 +70,8 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
         if len(sizes) != 1:
             raise ShapeError(f"the batches have sizes {sorted(sizes)}" if sizes else "no argument has a batch axis",
                              op="vmap", fix="give arguments with one size along their batch axes, or in_axes=None")
+        results = called("vmap", f, given, kwargs)
         with unlimited():
-            results = f(*given, **kwargs)
             leaves, structure = flatten(results)
             leaves = [as_tensor(x, None, "vmap") if isinstance(x, _NUMBERS) else x for x in leaves]
             places = {k: axis for k, axis in enumerate(_axes(out_axes, results, "out_axes"))

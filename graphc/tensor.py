@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphc import driver
-from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError
+from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, const_value, topological, untracked, variable
@@ -34,6 +34,7 @@ handles: weakref.WeakKeyDictionary[Node, weakref.ref] = weakref.WeakKeyDictionar
 
 class _History(threading.local):
     paused = 0      # blocks of `no_grad` that this thread is in
+    writes: list | None = None      # (tensor, its node before, where) while a body is traced; see api/called.py
 
 
 history = _History()
@@ -308,6 +309,8 @@ class Tensor:
 
     def rebind(self, node: Node) -> None:
         """Let this handle stand for another node of its shape and dtype. A variable stays one."""
+        if history.writes is not None:
+            history.writes.append((self, self.node, user_site()))
         if history.paused:
             node = untracked(node)
         if self.is_variable:

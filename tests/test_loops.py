@@ -526,15 +526,64 @@ def test_a_state_that_folds_into_a_constant(start):
 def test_a_loop_within_one_that_never_changes_where_it_starts(start):
     """It is made once, before the outer one, and starts with a number that lies nowhere."""
     x = gc.asarray([2.0, 3.0, 5.0])
-    for product, states in (gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), start, x)[1],
-                            gc.jit(lambda s: gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), s, x)[1])(
-                                gc.asarray(start))):
+
+    def f(start):
+        return gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), start, x)[1]
+    for product, states in (f(start), gc.jit(f)(gc.asarray(start))):
         assert product.tolist() == [45] * 3 and states.tolist() == [[1.5, 3, 9]] * 3
 
 
 def test_a_state_from_a_python_integer_takes_the_dtype_of_a_turn():
     assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, 1).item() == 15.625
     assert gc.scan(lambda s, _: (s * 1.5, None), 1, None, length=3)[0].item() == 3.375
+
+
+@pytest.mark.parametrize("change", [lambda t, v: t.assign(t + v), lambda t, v: t.__iadd__(v),
+                                    lambda t, v: t.__setitem__(0, v)])
+def test_assigning_to_what_comes_from_outside_is_refused(change):
+    """It would be done once, and with a value that nobody knows outside."""
+    outside, norm = gc.asarray([1.0, 2.0]), gc.nn.BatchNorm1d(2)
+
+    def body(v, *_):
+        change(outside, v)
+        return v * 2
+    bodies = {"scan": lambda: gc.scan(lambda c, x: (body(c), x), 1.0, gc.ones(3)),
+              "while_loop": lambda: gc.while_loop(lambda v: v < 9, body, 1.0),
+              "cond": lambda: gc.cond(gc.asarray(False), body, lambda v: v, gc.asarray(1.0)),
+              "vmap": lambda: gc.vmap(body)(gc.ones(3))}
+    for name, f in bodies.items():
+        for run in (f, gc.jit(f)):
+            with pytest.raises(TracerError, match=rf"\[{name}\] a tensor of shape \(2,\) from outside"):
+                run()
+            assert outside.tolist() == [1, 2]
+    with pytest.raises(TracerError, match="from outside"):
+        gc.scan(lambda c, x: (c, norm(x)), 0.0, gc.ones((3, 4, 2)))
+    assert norm.running_mean.tolist() == [0, 0]
+
+
+def test_assigning_to_what_a_body_has_made_or_been_given():
+    class Holder:
+        pass
+
+    def turn(carry, x):
+        own, holder = gc.zeros(2), Holder()
+        holder.itself, holder.tensor = holder, gc.ones(2)
+        own[1] = x
+        holder.tensor += own
+        carry[0] += x
+        return carry, {"own": own, "held": holder.tensor}
+    last, gave = gc.scan(turn, gc.zeros(2), gc.asarray([1.0, 2.0]))
+    assert last.tolist() == [3, 0] and gave["own"].tolist() == [[0, 1], [0, 2]]
+    assert gave["held"].tolist() == [[1, 2], [1, 3]]
+    kept = gc.ones(2)
+
+    def there_and_back(v):
+        before = kept.detach()
+        kept.assign(before * v)
+        result = kept.sum()
+        kept.assign(before)
+        return result
+    assert gc.vmap(there_and_back)(gc.asarray([1.0, 2.0])).tolist() == [2, 4] and kept.tolist() == [1, 1]
 
 
 def test_branches_that_give_numbers_of_two_kinds_are_refused():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from graphc import driver
-from graphc.api.laziness import unlimited
+from graphc.api.called import called
 from graphc.api.record import as_tensor, cast, common_device, reshape_to, wrap
 from graphc.errors import DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
@@ -36,7 +36,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     gave, or only each carry if f is a gc.checkpoint.
 
     Raises ShapeError for xs of different lengths or a carry that changes its shape, DTypeError for one that changes its
-    dtype or structure.
+    dtype or structure, TracerError if f assigns to a tensor that it has not made.
 
     >>> import graphc as gc
     >>> total, sums = gc.scan(lambda s, x: (s + x, s + x), 0.0, gc.asarray([1.0, 2.0, 3.0]))
@@ -51,8 +51,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     device = _device("scan", [*state.tensors, *sliced.tensors])
 
     def turn(carry: list[Node]) -> tuple[list[Tensor], _Tree]:
-        with unlimited():
-            results = f(state.over(carry), sliced.over(elements))
+        results = called("scan", f, [state.over(carry), sliced.over(elements)])
         if not isinstance(results, tuple) or len(results) != 2:
             raise DTypeError(f"the function returned {_kind(results)}, not a pair", op="scan", site=site,
                              fix="return (carry, y), with y=None if there is nothing to collect")
@@ -81,8 +80,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     body_fun  val -> val, of the same structure, shapes and dtypes
 
     Both functions are called once or twice. Inside vmap, where the condition may differ by example, it goes on as long
-    as that of any example holds, and examples that are done keep their values. Raises ShapeError and DTypeError as
-    `scan`.
+    as that of any example holds, and examples that are done keep their values. Raises errors as `scan` does.
 
     >>> import graphc as gc
     >>> x = gc.while_loop(lambda x: gc.abs(x * x - 2) > 1e-12, lambda x: (x + 2 / x) / 2, 1.0)
@@ -94,9 +92,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     device = _device("while_loop", state.tensors)
 
     def turn(carry: list[Node]) -> tuple[list[Tensor], Tensor]:
-        with unlimited():
-            again = cond_fun(state.over(carry))
-            after = body_fun(state.over(carry))
+        again, after = (called("while_loop", f, [state.over(carry)]) for f in (cond_fun, body_fun))
         return state.like(after, carry, "the value", site), _condition(again, "while_loop", site)
     carry, (after, again) = state.settle(turn, site)
     loop = _Loop(state, carry, [t.node for t in after])
@@ -115,7 +111,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
 
     Both functions are called (once) and return the same structure, shapes and dtypes. What they read of other tensors
     is computed inside the branch that is taken. Inside vmap, where pred differs by example, both sides are computed for
-    all, and the results chosen. Raises ShapeError and DTypeError where the results differ.
+    all, and the results chosen. Raises ShapeError and DTypeError where the results differ,
+    and TracerError where a function assigns to a tensor that it has not made.
 
     >>> import graphc as gc
     >>> x = gc.asarray([3.0, 4.0])
@@ -128,8 +125,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     condition = _condition(pred, "cond", site)
     given = _Tree(operands, "cond")
     places = [_placeholder(t.node, t.shape, site) for t in given.tensors]
-    with unlimited():
-        results = [f(*given.over(places)) for f in (true_fun, false_fun)]
+    results = [called("cond", f, list(given.over(places))) for f in (true_fun, false_fun)]
     first = _Tree(results[0], "cond")
     second = first.like(results[1], [t.node for t in first.tensors], "the result", site, "by true_fun", "by false_fun")
     for one, other in zip(first.tensors, second, strict=True):
