@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
+import platform
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -183,6 +187,24 @@ def test_a_constant_gives_the_bits_of_an_element(dtype):
         with np.errstate(invalid="ignore"):
             expected = getattr(np, NUMPY.get(name, name))(values)
         assert np.allclose(one.numpy(), expected, rtol=1e-5, equal_nan=True), name
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="an option of compilers for x86-64")
+def test_cube_roots_of_the_largest_numbers_without_fma(tmp_path):
+    """Where a product is rounded before something is added, what would be compared must not overflow."""
+    script = """
+import numpy as np
+import graphc as gc
+for dtype, bits in (("float32", "uint32"), ("float64", "uint64")):
+    largest = np.finfo(dtype).max.view(bits) - np.arange(100_000, dtype=bits)
+    x = largest.view(dtype)
+    found, expected = gc.cbrt(gc.asarray(x)).numpy(), np.cbrt(x.astype(np.longdouble))
+    assert (abs(found - expected) < 1.5 * np.spacing(found)).all()
+"""
+    environ = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu",
+               "GRAPHC_CC": " ".join([*find_compiler().command, "-mno-fma -mno-avx512f"])}
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
