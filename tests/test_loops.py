@@ -590,3 +590,10 @@ def test_branches_that_give_numbers_of_two_kinds_are_refused():
     with pytest.raises(DTypeError, match="int64 by true_fun and float64 by false_fun"):
         gc.cond(gc.asarray(False), lambda: 1, lambda: 2.5)
     assert gc.cond(gc.asarray(False), lambda: 1, lambda: 2).item() == 2
+
+
+def test_a_loop_that_reads_nothing_within_a_branch():
+    """It has no sources, and is no leaf that could be taken from outside."""
+    found = gc.cond(gc.asarray(True), lambda: gc.scan(lambda c, _: (None, gc.arange(3.0)), None, length=2)[1],
+                    lambda: gc.zeros((2, 3)))
+    assert found.tolist() == [[0, 1, 2]] * 2

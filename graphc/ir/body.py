@@ -232,7 +232,7 @@ class _Closing:
             if node in self.placeholders or not depending.isdisjoint(node.srcs):
                 depending.add(node)
                 varying.add(node)
-            elif node.srcs and not self.hoist and not is_variable(node):
+            elif (node.srcs or type(node.dtype) is tuple) and not self.hoist and not is_variable(node):
                 varying.add(node)
             elif node.op in (CONST, IOTA) or (node.srcs and constant.issuperset(node.srcs) and node.depth < CHEAP
                                               and not is_variable(node)):
