@@ -182,3 +182,20 @@ def test_directional_derivatives_of_what_a_scan_gives(f):
     slope = (f(gc.asarray(1.5 + step), x).numpy() - f(gc.asarray(1.5 - step), x).numpy()) / step
     np.testing.assert_allclose(change.numpy(), slope, rtol=1e-6)
     np.testing.assert_array_equal(value.numpy(), f(gc.asarray(1.5), x).numpy())
+
+
+def test_a_state_that_moves_on_to_another_one():
+    """It is a root, yet only its last value is a result: the gradient needs all of them."""
+    x = gc.asarray([2.0, 3.0, 0.5])
+
+    def product(s, scan):
+        return scan(lambda c, v: ((c[1], c[0] * c[1] * v), None), (s, s * 2), x)[0][1]
+
+    def by_hand(f, state, values):
+        for v in values:
+            state, _ = f(state, v)
+        return state, None
+    found, expected = (gc.grad(lambda s, scan=scan: product(s, scan))(gc.asarray(0.7)).item() for scan in (
+        gc.scan, lambda f, state, values: by_hand(f, state, [2.0, 3.0, 0.5])))
+    assert found == pytest.approx(expected)
+    assert gc.jvp(lambda s: product(s, gc.scan), (0.7,), (1.0,))[1].item() == pytest.approx(expected)

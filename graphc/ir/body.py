@@ -72,7 +72,8 @@ def kept(roots: Sequence[Node], carried: Sequence[Node], elements: Sequence[Node
     """What a loop keeps of each turn for its gradient: the state before it, and what is dear to compute.
 
     That is what reductions, matrix products and calls give, or rather what a chain of sums and views makes of it. All
-    else the gradient computes again.
+    else the gradient computes again. `roots`: the next state, of which only the last is known outside, then what is
+    collected, which is known of each turn.
     """
     ends = {*carried, *elements}
     order = topological(roots, is_leaf=lambda n: n in ends or n.value is not None)
@@ -84,13 +85,15 @@ def kept(roots: Sequence[Node], carried: Sequence[Node], elements: Sequence[Node
             for src in node.srcs[:1] if node.op is ALIAS else node.srcs:
                 alive.add(src)
                 readers.setdefault(src, []).append(node)
-    found = dict.fromkeys(carried)
+    found: dict[Node, None] = {}
     for node in order:
         if node in alive and node in varying and (node.op.kind in DEAR or node.op is GET):
             while len(readers[node]) == 1 and _goes_on(node, readers[node][0]):
                 node, = readers[node]
             found[node] = None
-    return [node for node in found if node not in roots]
+    collected = roots[len(carried):]
+    return [*(node for node in carried if node not in collected),
+            *(node for node in found if node not in roots and node not in carried)]
 
 
 def _goes_on(node: Node, reader: Node) -> bool:
