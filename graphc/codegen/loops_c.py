@@ -21,7 +21,7 @@ from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, is_every, loads
 from graphc.codegen.helpers_c import apart, helper_texts
-from graphc.codegen.macros import macros
+from graphc.codegen.macros import macros, tidied
 from graphc.codegen.reductions_c import dealt, reduction, scan
 from graphc.codegen.short_stretches_c import ShortStretches, short_stretches
 from graphc.codegen.spell import dialect, register_bytes
@@ -90,7 +90,7 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
 def _filled(environment, model: str) -> str:
     """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "c/loops.c.j2")
-    return environment.get_template("c/kernel.c.j2").render(k=json.loads(model), loops=loops)
+    return tidied(environment.get_template("c/kernel.c.j2").render(k=json.loads(model), loops=loops))
 
 
 class _Model:

@@ -17,9 +17,9 @@ from graphc.codegen.attention_gpu import attention
 from graphc.codegen.gemm_gpu import gemm
 from graphc.codegen.gemv_gpu import gemv
 from graphc.codegen.helpers_gpu import helpers
-from graphc.codegen.macros import macros
+from graphc.codegen.macros import macros, tidied
 from graphc.codegen.mma_gpu import mma
-from graphc.codegen.spell import dialect, register_bytes
+from graphc.codegen.spell import dialect, filled, register_bytes
 from graphc.codegen.spell_gpu import GpuSpeller
 from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
@@ -39,7 +39,7 @@ def render(kernel: Kernel, environment, name: str, members: bool = False) -> Ren
     model = _Model(kernel, name)
     text, most = _text(environment, model, "kernel_name", members)
     entry = f"{kernel.name}_{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
-    text = text.replace(" kernel_name(", f" {entry}(")
+    text = text.replace("kernel_name", entry)
     source = KernelSource(entry, text, bool(model.spell.checks), most if members else min(most, 1))
     return Rendered.of(source, model.spell, model.scratch, most)
 
@@ -88,10 +88,8 @@ def _filled(environment, name: str, model: str) -> str:
     """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "gpu/loops.j2")
     k = json.loads(model)
-    text = environment.get_template("gpu/kernel.j2").render(k=k, loops=loops, table=dialect(name).table,
-                                                            preamble=_preamble(environment, name))
-    before, kernel, inside = text.partition("GC_KERNEL void ")
-    return before + kernel + "".join(f"{line}\n" for line in inside.splitlines() if line.strip())
+    return tidied(environment.get_template("gpu/kernel.j2").render(k=k, loops=loops, table=dialect(name).table,
+                                                                   preamble=_preamble(environment, name)))
 
 
 class _Team(Struct, frozen=True):
@@ -272,7 +270,7 @@ class _Model:
 
     def scan(self, s: Loop, running: list[Accumulate]) -> dict:
         def step(a: Accumulate) -> dict:
-            return _step(f"{a.name} = {self._combine(a).format(a.name, f'({self.spell.expr(a.value)})')}")
+            return _step(f"{a.name} = {filled(self._combine(a), a.name, self.spell.expr(a.value))}")
         return {"kind": "scan", "axis": s.axis.name, "stop": self.spell.stop(s),
                 "accumulators": [self.accumulator(x) for x in running],
                 "body": self.statements(s.body, {x.name: step for x in running})}
@@ -315,7 +313,7 @@ class _Model:
                 again = _without_locals(s.body, x)
                 a["again"] = self.statements(again, {x.name: self._deviation_step})
         inside, self.inside = self.inside, True
-        out["accumulators"] = accumulators
+        out["accumulators"], out["counted"] = accumulators, any(x.op is M2 for x in sums)
         out["body"] = self.statements(s.body, {x.name: self._step for x in sums})
         self.inside = inside
         return out
@@ -327,7 +325,7 @@ class _Model:
 
     def _step(self, s: Accumulate) -> dict:
         part = f"{s.name}_part"
-        return _step(f"{part} = {self._combine(s).format(part, f'({self.spell.expr(s.value)})')}")
+        return _step(f"{part} = {filled(self._combine(s), part, self.spell.expr(s.value))}")
 
     def _deviation_step(self, s: Accumulate) -> dict:
         register = self.spell.language.register(s.dtype)

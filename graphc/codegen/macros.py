@@ -14,6 +14,16 @@ _MACRO = re.compile(r"{% macro (\w+)\(.*?{%-? endmacro %}", re.S)
 _CONSTANT = re.compile(r"^{% set (\w+) =.*?%}", re.S | re.M)
 
 
+def tidied(text: str) -> str:
+    """Without blanks at the ends of lines, and without empty lines inside functions: templates leave both behind."""
+    out: list[str] = []
+    for line in map(str.rstrip, text.splitlines()):
+        if out and not out[-1] and (not line or line[0] in " }#"):
+            out.pop()
+        out.append(line)
+    return "\n".join(out).strip("\n") + "\n"
+
+
 class MacroFile:
     """The macros of one template file, by name."""
 

@@ -10,7 +10,7 @@ from functools import partial
 from graphc.codegen.ahead_c import SOON, ahead, lies_apart, soon
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
-from graphc.codegen.spell import register_bytes
+from graphc.codegen.spell import filled, register_bytes
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below
 from graphc.ir.ops import ABS, M2, MAX, SUM
@@ -56,7 +56,7 @@ def reduction(model, s: Loop) -> dict:
     order = sums[0].order
     out = {"axis": s.axis.name, "stop": model.spell.stop(s), "chunk": CHUNKS[order], "lanes": model.dealt,
            "tile": model.tile, "exact": all(x.is_exact for x in sums), "here": model.here(), "independent": False,
-           "accumulators": [_accumulator(model, x) for x in sums]}
+           "counted": any(x.op is M2 for x in sums), "accumulators": [_accumulator(model, x) for x in sums]}
     if inner is None:
         return _rows(model, s, sums, out)
     if order == "chain":
@@ -86,7 +86,7 @@ def _column_step(model, s: Accumulate) -> dict:
     value, total = model.spell.expr(s.value), f"{s.name}_sum"
     if s.op is M2:
         return _step(f"{s.name}_row[r] = {value}; {total} = {total} + {s.name}_row[r]")
-    return _step(f"{total} = {_combine(model, s).format(total, f'({value})')}")
+    return _step(f"{total} = {filled(_combine(model, s), total, value)}")
 
 
 def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], out: dict) -> None:
@@ -170,7 +170,7 @@ def _ahead(model, s: Loop) -> list[dict]:
 
 def _row_step(model, s: Accumulate) -> dict:
     lane, value = f"{s.name}_lane[l]", model.spell.expr(s.value)
-    return _step(f"{lane} = {_combine(model, s).format(lane, f'({value})')}")
+    return _step(f"{lane} = {filled(_combine(model, s), lane, value)}")
 
 
 def _deviation_step(model, s: Accumulate) -> dict:
@@ -184,7 +184,7 @@ def scan(model, s: Loop, running: list[Accumulate]) -> dict:
         model.spell.arrays[x.name] = here
 
     def step(a: Accumulate) -> dict:
-        text = _combine(model, a).format(a.name + here, f"({model.spell.expr(a.value)})")
+        text = filled(_combine(model, a), a.name + here, model.spell.expr(a.value))
         return _step(f"{a.name}{here} = {text}")
     accumulators = []
     for x in running:

@@ -29,6 +29,7 @@ from graphc.ir.target import Target
 
 TEMPLATES = Path(*codegen_templates.__path__)
 _HELPER = re.compile(r"\bgc_[a-z0-9_]+\b")
+_PLACE = re.compile(r"\{(\d)\}")
 _BEGIN, _BRACKET = re.compile(r"([\w.]+)\Z|\w*[(\[]"), re.compile(r"[()\[\]]")
 SHORT = 16      # steps up to this may be literal where no axis goes along neighbours: they say how to fill a vector,
 DEALT = (2, 3, 4, 8, 16)    # if GCC 12 can do that for several neighbours at a time; by other steps it gives up
@@ -232,7 +233,7 @@ class Speller:
         return self.language.register(s.value.dtype), self.expr(s.value)
 
     def _operation(self, node: Node) -> str:
-        op, operands = node.op, [self._operand(s) for s in node.srcs]
+        op, operands = node.op, [self.expr(s) for s in node.srcs]
         source = node.srcs[0].dtype
         if op is CAST:
             return self._convert(operands[0], source, node.dtype)
@@ -243,7 +244,7 @@ class Speller:
             self._need("gc_check_index")
             check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
-        return self._open(op, source, node.dtype, len(operands), node.attrs == FAST).format(*operands)
+        return filled(self._open(op, source, node.dtype, len(operands), node.attrs == FAST), *operands)
 
     def _open(self, op: Op, source: DType, dtype: DType, count: int, fast: bool) -> str:
         spelling, helpers = _spelling(self.language.name, op, source, dtype, count, fast)
@@ -252,7 +253,7 @@ class Speller:
         return spelling
 
     def binary(self, op: Op, dtype: DType) -> str:
-        """An operation on two values of a dtype, with {0} and {1} left open."""
+        """An operation on two values of a dtype, with {0} and {1} left open; `filled` puts expressions there."""
         return self._open(op, dtype, dtype, 2, fast=False)
 
     def identity(self, s: Accumulate) -> str:
@@ -407,6 +408,24 @@ def _integer(value: int, dtype: DType) -> str:
     if dtype is dt.uint64 and value >= 1 << 63:
         return f"{value}u"
     return f"(int64_t){value}" if dtype is dt.int64 and abs(value) >= 1 << 31 else str(value)
+
+
+def filled(spelling: str, *operands: str) -> str:
+    """What a spelling leaves open: operands in parentheses, unless they are an argument of a call, or need none."""
+    return "".join([text if place is None else operands[place] if alone or _closed(operands[place]) else
+                    f"({operands[place]})" for text, place, alone in _parts(spelling)])
+
+
+@functools.cache
+def _parts(spelling: str) -> list[tuple[str, int | None, bool]]:
+    """Its text, and which operand lies between; is that one, with commas and parentheses around it, by itself?"""
+    out: list[tuple[str, int | None, bool]] = []
+    at = 0
+    for match in _PLACE.finditer(spelling):
+        alone = spelling[:match.start()].endswith(("(", ", ")) and spelling[match.end():match.end() + 1] in (",", ")")
+        out += [(spelling[at:match.start()], None, False), ("", int(match[1]), alone)]
+        at = match.end()
+    return [*out, (spelling[at:], None, False)]
 
 
 def _closed(text: str) -> bool:

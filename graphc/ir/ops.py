@@ -50,7 +50,7 @@ class Op(Struct, frozen=True, eq=False):
     cost: int = 1                        # in additions, for the decision to store or to recompute
     domain: str = "any"                  # any | positive | unit (-1..1) | nonzero | small | index | bool | shift
     dtypes: str = "biufc"                # kinds that it accepts
-    traits: frozenset = field(default_factory=frozenset)  # commutative, associative, idempotent, involution
+    traits: frozenset = field(default_factory=frozenset)  # what passes ask for: involution, blocks
     marked: bool = False                 # whether `fast_math` marks it: docs/numerics.md says what that allows
     grad: Callable | None = None         # (gc, g, y, *srcs) -> gradients of the sources; None: piecewise constant
 
@@ -126,9 +126,9 @@ IOTA = _row("iota", 0, SOURCE,                           # shape (n,): 0, 1, 2, 
 NEG = _unary("neg", np.negative, {"iu": "({t})(0 - ({u}){0})", "fc": "-{0}"}, "involution", dtypes="iufc",
              grad=lambda gc, g, y, x: (-g,))
 ABS = _unary("abs", np.abs, {"u": "{0}", "i": "gc_abs_{t}({0})", "f": "gc_fabs_{t}({0})", "c": "gc_cabs_{t}({0})"},
-             "idempotent", result=_real, dtypes="iufc", grad=d.magnitude)
+             result=_real, dtypes="iufc", grad=d.magnitude)
 SIGN = _unary("sign", lambda x: np.sign(x) + np.zeros((), x.dtype),   # 0.0 for -0.0, of bfloat16 too
-              {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"}, "idempotent",
+              {"iu": "({t})(({0} > 0) - ({0} < 0))", "f": "gc_sign_{t}({0})", "c": "gc_csign_{t}({0})"},
               dtypes="iufc", cost=2, grad=d.sign)
 SQRT = _unary("sqrt", np.sqrt, {"f": "gc_sqrt_{t}({0})", "c": "gc_csqrt_{t}({0})"}, dtypes="fc", domain="positive",
               cost=6, grad=lambda gc, g, y, x: (g / (2 * d.conj(y)),))
@@ -165,10 +165,10 @@ ASINH = _math("asinh", np.arcsinh, grad=lambda gc, g, y, x: (g / d.conj(gc.sqrt(
 ACOSH = _math("acosh", np.arccosh, "positive", grad=d.acosh)
 ATANH = _math("atanh", np.arctanh, "unit", grad=lambda gc, g, y, x: (g / d.conj(1 - x * x),))
 ERF = _math("erf", _erf, "small", dtypes="f", grad=d.erf)
-FLOOR = _unary("floor", np.floor, "gc_floor_{t}({0})", "idempotent", dtypes="f")
-CEIL = _unary("ceil", np.ceil, "gc_ceil_{t}({0})", "idempotent", dtypes="f")
-TRUNC = _unary("trunc", np.trunc, "gc_trunc_{t}({0})", "idempotent", dtypes="f")
-ROUND = _unary("round", np.rint, "gc_rint_{t}({0})", "idempotent", dtypes="f")     # half to even
+FLOOR = _unary("floor", np.floor, "gc_floor_{t}({0})", dtypes="f")
+CEIL = _unary("ceil", np.ceil, "gc_ceil_{t}({0})", dtypes="f")
+TRUNC = _unary("trunc", np.trunc, "gc_trunc_{t}({0})", dtypes="f")
+ROUND = _unary("round", np.rint, "gc_rint_{t}({0})", dtypes="f")     # half to even
 ISNAN = _unary("isnan", np.isnan, {"f": "{0} != {0}", "c": "gc_cisnan_{s}({0})"}, result=_bool, dtypes="fc")
 SIGNBIT = _unary("signbit", np.signbit, "gc_signbit_{s}({0})", result=_bool, dtypes="f")
 INVERT = _unary("invert", np.invert, {"b": "!{0}", "iu": "({t})~{0}"}, "involution", dtypes="biu")
@@ -192,12 +192,12 @@ CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "g
                    domain="index", cost=2)
 
 # ---- elementwise, two sources of one dtype
-ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, "commutative", grad=lambda gc, g, y, a, b: (g, g),
+ADD = _binary("add", np.add, {"b": "{0} | {1}", **_wrapping("+")}, grad=lambda gc, g, y, a, b: (g, g),
               marked=True)
 SUB = _binary("sub", np.subtract, _wrapping("-"), dtypes="iufc", grad=lambda gc, g, y, a, b: (g, -g),
               marked=True)
 MUL = _binary("mul", np.multiply, {"b": "{0} & {1}", "iu": _wrapping("*")["iu"], "f": "{0} * {1}",
-                                   "c": "gc_cmul_{t}({0}, {1})"}, "commutative",
+                                   "c": "gc_cmul_{t}({0}, {1})"},
                                    grad=lambda gc, g, y, a, b: (g * d.conj(b), g * d.conj(a)), marked=True)
 DIV = _binary("div", np.divide, {"f": "{0} / {1}", "c": "gc_cdiv_{t}({0}, {1})"}, dtypes="fc", domain="nonzero", cost=4,
               grad=d.divide, marked=True)
@@ -213,20 +213,20 @@ HYPOT = _binary("hypot", np.hypot, "gc_hypot_{t}({0}, {1})", dtypes="f", cost=12
 # NaN in either operand gives NaN, as in NumPy.
 MAXIMUM = _binary("maximum", meaning.extreme(np.maximum),
                   {"b": "{0} | {1}", "iu": "{0} > {1} ? {0} : {1}", "f": "gc_max_{t}({0}, {1})"},
-                  "commutative", "associative", "idempotent", dtypes="biuf", grad=d.maximum)
+                  dtypes="biuf", grad=d.maximum)
 MINIMUM = _binary("minimum", meaning.extreme(np.minimum),
                   {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
-                  "commutative", "associative", "idempotent", dtypes="biuf", grad=d.minimum)
+                  dtypes="biuf", grad=d.minimum)
 COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f", grad=d.copysign)
 NEXTAFTER = _binary("nextafter", np.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12,
                     grad=lambda gc, g, y, a, b: (g, None))
-EQ = _binary("eq", np.equal, {"biuf": "{0} == {1}", "c": "gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
-NE = _binary("ne", np.not_equal, {"biuf": "{0} != {1}", "c": "!gc_ceq_{s}({0}, {1})"}, "commutative", result=_bool)
+EQ = _binary("eq", np.equal, {"biuf": "{0} == {1}", "c": "gc_ceq_{s}({0}, {1})"}, result=_bool)
+NE = _binary("ne", np.not_equal, {"biuf": "{0} != {1}", "c": "!gc_ceq_{s}({0}, {1})"}, result=_bool)
 LT = _binary("lt", np.less, "{0} < {1}", result=_bool, dtypes="biuf")
 LE = _binary("le", np.less_equal, "{0} <= {1}", result=_bool, dtypes="biuf")
-AND = _binary("and", np.bitwise_and, "({t})({0} & {1})", "commutative", "associative", "idempotent", dtypes="biu")
-OR = _binary("or", np.bitwise_or, "({t})({0} | {1})", "commutative", "associative", "idempotent", dtypes="biu")
-XOR = _binary("xor", np.bitwise_xor, "({t})({0} ^ {1})", "commutative", "associative", dtypes="biu")
+AND = _binary("and", np.bitwise_and, "({t})({0} & {1})", dtypes="biu")
+OR = _binary("or", np.bitwise_or, "({t})({0} | {1})", dtypes="biu")
+XOR = _binary("xor", np.bitwise_xor, "({t})({0} ^ {1})", dtypes="biu")
 SHL = _binary("shl", np.left_shift, "gc_shl_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
 SHR = _binary("shr", np.right_shift, "gc_shr_{t}({0}, {1})", dtypes="iu", domain="shift", cost=2)
 # Real and imaginary part.

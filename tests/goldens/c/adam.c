@@ -7,7 +7,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t map_add_sub_01058954(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_sub_10bd5c8f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -38,9 +38,7 @@ int64_t map_add_sub_01058954(void *const *buf, const int64_t *arg, int64_t begin
             const float t2 = (p2 * x2[i]) + ((p3 * t0) * t0);
             y1[i] = t2;
             y2[i] = x3[i] - ((p4 * t1) / (gc_sqrt_float(t2) + p5));
-
         }
-
         i_start += width;
     }
     return 0;

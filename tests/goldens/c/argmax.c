@@ -18,9 +18,9 @@ static inline float gc_max_float(float a, float b)
 }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_min_cast_b6c07bd8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_min_cast_abefb489(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     int64_t *restrict y0 = buf[1];
@@ -45,19 +45,16 @@ int64_t row_max_min_cast_b6c07bd8(void *const *buf, const int64_t *arg, int64_t 
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a2 + j];
-                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
-                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                max0_lane[l] = gc_max_float(max0_lane[l], t0);
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
-
             max0 = max0_lane[0];
         }
         int32_t min1 = 2147483647;
@@ -73,7 +70,6 @@ int64_t row_max_min_cast_b6c07bd8(void *const *buf, const int64_t *arg, int64_t 
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];
                     min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
-
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -81,14 +77,11 @@ int64_t row_max_min_cast_b6c07bd8(void *const *buf, const int64_t *arg, int64_t 
                 const int64_t j = base + l;
                 const float t1 = x0[i * a2 + j];
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
-
             }
             FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half], __asm__("" : "+m"(min1_lane)))
-
             min1 = min1_lane[0];
         }
         y0[i] = (int64_t)min1;
-
         i += 1;
     }
     return 0;

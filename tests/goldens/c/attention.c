@@ -1,4 +1,4 @@
-int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_attention_c9d67210(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -60,27 +60,20 @@ int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_
                 for (int64_t m = m_from; m < m_to; m++) {
                     for (int64_t c = 0; c < depth; c++) {
                         lanes[c * group + m - m_from] = x0[b * a7 + c + m * a8];
-
                     }
-
                 }
-
             }
             for (int64_t n_from = 0; n_from < n_last; n_from += 64) {
                 const int64_t n_to = MIN(n_from + 64, few ? n_last : keys);
                 {
                     for (int64_t n = n_from; n < n_to; n++) {
                         k_row[n - n_from] = x1 + b * a9 + n * a10;
-
                     }
-
                 }
                 {
                     for (int64_t n = n_from; n < n_to; n++) {
                         v_row[n - n_from] = x2 + b * a11 + n * a12;
-
                     }
-
                 }
                 /* from a row to the one a block later, where there is one: there are so many rows */
                 const int64_t later = n_last - n_to;
@@ -102,11 +95,8 @@ int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_
                             for (int64_t l = 0; l < GC_FEW; l++) {
                                 const int64_t m = m_from + l;
                                 score[(n - n_from) * GC_FEW + l] = ((n) <= (m)) ? (score[(n - n_from) * GC_FEW + l] * p2) : (-__builtin_inff());
-
                             }
-
                         }
-
                         gc_few_weights(score, n_to - n_from, unseen, top, total, factor);
                         gc_few_weighted(score, v_row, n_to - n_from, width, k_row, next, later, factor, sums, columns);
                     } else {
@@ -119,11 +109,8 @@ int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_
                                     const int64_t m = m_from + l;
                                     score[(n - n_from) * 3 * GC_LANES + l] = score[(n - n_from) * 3 * GC_LANES + l] * p0;
                                     most[l] = score[(n - n_from) * 3 * GC_LANES + l] > most[l] ? score[(n - n_from) * 3 * GC_LANES + l] : most[l];
-
                                 }
-
                             }
-
                         } else {
                             for (int64_t n = n_from; n < n_to; n++) {
                                 #pragma omp simd
@@ -131,11 +118,8 @@ int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_
                                     const int64_t m = m_from + l;
                                     score[(n - n_from) * group + l] = ((n) <= (m)) ? (score[(n - n_from) * group + l] * p1) : (-__builtin_inff());
                                     most[l] = score[(n - n_from) * group + l] > most[l] ? score[(n - n_from) * group + l] : most[l];
-
                                 }
-
                             }
-
                         }
                         gc_weights(vectors, score, n_to - n_from, unseen, most, top, total, factor);
                         gc_weighted(vectors, score, v_row, n_to - n_from, width, factor, sums);
@@ -157,14 +141,10 @@ int64_t contract_attention_b65ab300(void *const *buf, const int64_t *arg, int64_
                 for (int64_t m = m_from; m < m_to; m++) {
                     for (int64_t e = 0; e < width; e++) {
                         y0[b * a16 + e + m * a17] = attention0[e * along + (m - m_from) * across];
-
                     }
-
                 }
-
             }
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, b++;

@@ -37,7 +37,6 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }

@@ -102,7 +102,6 @@ static inline float gc_erf_float(float x)
     p = gc_mad_float(p, s, 0.112835787f);
     p = gc_mad_float(p, s, -0.37612626f);
     p = gc_mad_float(p, s, 0.128379166f);
-
     float root = 1.46480315e-5f;
     root = gc_mad_float(root, t, 2.2937989e-4f);
     root = gc_mad_float(root, t, -5.80492269e-5f);
@@ -111,7 +110,6 @@ static inline float gc_erf_float(float x)
     root = gc_mad_float(root, t, 0.0398823693f);
     root = gc_mad_float(root, t, -0.252159268f);
     root = gc_mad_float(root, t, 0.376871407f);
-
     const float square = root * root, fourth = square * square;
     const float z = a < 1 ? gc_mad_float(p, a, a) : gc_mad_float(-fourth, fourth, 1);
     return __builtin_copysignf(z, x);
@@ -135,7 +133,6 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
@@ -147,7 +144,7 @@ static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const f
         y[l] = gc_erf_float(x[l]);
 }
 
-int64_t map_sub_15b4d4d3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_ceea27c8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -201,7 +198,7 @@ int64_t map_sub_15b4d4d3(void *const *buf, const int64_t *arg, int64_t begin, in
                 float f4[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    f4[l] = gc_log_float((t0[l] / t1[l]));
+                    f4[l] = gc_log_float(t0[l] / t1[l]);
                 }
                 float t4[64];
                 for (int l = 0; l < 64; l++) {
@@ -223,7 +220,7 @@ int64_t map_sub_15b4d4d3(void *const *buf, const int64_t *arg, int64_t begin, in
                 float f9[64];
                 for (int l = 0; l < 64; l++) {
                     const int64_t i = i_at + l;
-                    f9[l] = gc_exp_float((p4 * t2[l]));
+                    f9[l] = gc_exp_float(p4 * t2[l]);
                 }
                 float f10[64];
                 for (int l = 0; l < 64; l++) {
@@ -247,14 +244,12 @@ int64_t map_sub_15b4d4d3(void *const *buf, const int64_t *arg, int64_t begin, in
                 const float t1 = x1[i];
                 const float t2 = x2[i];
                 const float t3 = p7 * gc_sqrt_float(t2);
-                const float t4 = (gc_log_float((t0 / t1)) + (p8 * t2)) / t3;
-                const float t5 = t0 * (p9 * (1.0f + gc_erf_float((t4 * p10))));
-                const float t6 = (t1 * gc_exp_float((p11 * t2))) * (p12 * (1.0f + gc_erf_float(((t4 - t3) * p13))));
+                const float t4 = (gc_log_float(t0 / t1) + (p8 * t2)) / t3;
+                const float t5 = t0 * (p9 * (1.0f + gc_erf_float(t4 * p10)));
+                const float t6 = (t1 * gc_exp_float(p11 * t2)) * (p12 * (1.0f + gc_erf_float((t4 - t3) * p13)));
                 y0[i] = t5 - t6;
-
             }
         }
-
         i_start += width;
     }
     return 0;

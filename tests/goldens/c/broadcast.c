@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_add_70b909f6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_830f2ac3(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -33,10 +33,8 @@ int64_t map_add_70b909f6(void *const *buf, const int64_t *arg, int64_t begin, in
             for (int l = 0; l < 16; l++) {
                 const int64_t i2 = i2_at + l;
                 y0[i0 * a3 + i1 * a4 + i2] = (x0[i0 * a5 + i2] * t0) + x2[i2];
-
             }
         }
-
         i2_start += width;
         if (i2_start == a0)
             i2_start = 0, i1++;

@@ -40,7 +40,7 @@ static inline float gc_tanh_float(float x)
     return __builtin_copysignf(above / (above + 2), x);
 }
 
-int64_t map_sub_6ccd510e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_776ac4e8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -55,10 +55,8 @@ int64_t map_sub_6ccd510e(void *const *buf, const int64_t *arg, int64_t begin, in
         width = MIN(stop - at, a0 - i_start);
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
-            y0[i] = gc_tanh_float(((x0[i] * p0) + 1.0f)) - x1[i];
-
+            y0[i] = gc_tanh_float((x0[i] * p0) + 1.0f) - x1[i];
         }
-
         i_start += width;
     }
     return 0;

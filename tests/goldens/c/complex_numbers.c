@@ -85,7 +85,7 @@ float hypotf(float, float);
 #endif
 static inline float gc_cabs_float(cfloat x) { return gc_hypot_float(__real__ x, __imag__ x); }
 
-int64_t map_abs_5f5c86d1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_4d41c43c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];
@@ -100,9 +100,7 @@ int64_t map_abs_5f5c86d1(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
             y0[i] = gc_cabs_float(gc_cmul_cfloat(x0[i], x1[i]));
-
         }
-
         i_start += width;
     }
     return 0;

@@ -37,12 +37,11 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
 
-int64_t map_pad_3f119024(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_pad_c11f2e81(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -65,7 +64,6 @@ int64_t map_pad_3f119024(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < MIN(i_stop, a1); i++) {
             y0[i] = 0.0f;
-
         }
         {
             const int64_t i = MAX(i_start, a2), count = MIN(i_stop, a3) - i;
@@ -74,13 +72,10 @@ int64_t map_pad_3f119024(void *const *buf, const int64_t *arg, int64_t begin, in
         }
         for (int64_t i = MAX(i_start, a5); i < MIN(i_stop, a6); i++) {
             y0[i] = gc_exp_float(x1[i + a7]);
-
         }
         for (int64_t i = MAX(i_start, a8); i < i_stop; i++) {
             y0[i] = 0.0f;
-
         }
-
         i_start += width;
     }
     return 0;

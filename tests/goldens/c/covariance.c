@@ -205,7 +205,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             else if (vectors == 2)
                 gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next,
                     0);
-            else if (1)
+            else
                 gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next,
                     0);
             if (!whole)
@@ -336,7 +336,7 @@ static inline void gc_turn_any(const float *restrict in, int64_t in_stride, int6
 }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t contract_dot_div_a8284324(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_div_af37ec3e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -417,11 +417,8 @@ int64_t contract_dot_div_a8284324(void *const *buf, const int64_t *arg, int64_t 
                                         #pragma GCC ivdep
                                         for (int64_t n = n_from; n < n_to; n++) {
                                             y0[m * a18 + n] = dot0[(m - m_from) * stride + n - n_from] / p0;
-
                                         }
-
                                     }
-
                                 }
                             }
                         }
@@ -430,7 +427,6 @@ int64_t contract_dot_div_a8284324(void *const *buf, const int64_t *arg, int64_t 
                 }
             }
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, nb++;

@@ -95,7 +95,6 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
@@ -128,9 +127,9 @@ float logf(float);
 #endif
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_e0d04328(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -159,19 +158,16 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a2 + j];
-                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
-                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                max0_lane[l] = gc_max_float(max0_lane[l], t0);
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
-
             max0 = max0_lane[0];
         }
         float sum1 = -0.0f;
@@ -190,8 +186,7 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                         const int64_t j = base + l;
                         const float t1 = x0[i * a2 + j];
                         const float t2 = t1 - max0;
-                        sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
-
+                        sum1_lane[l] = sum1_lane[l] + gc_exp_float(t2);
                     }
                 }
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -199,21 +194,15 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];
                     const float t2 = t1 - max0;
-                    sum1_lane[l] = sum1_lane[l] + (gc_exp_float(t2));
-
+                    sum1_lane[l] = sum1_lane[l] + gc_exp_float(t2);
                 }
                 FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
-
                 float sum1_part = sum1_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum1_part = sum1_level[level] + sum1_part;
-                    merged += full;
                 }
                 sum1_level[level] = sum1_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -248,7 +237,6 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                         const float t4 = x0[i * a2 + j];
                         const float t5 = t4 - max0;
                         sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
-
                     }
                 }
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -257,20 +245,14 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                     const float t4 = x0[i * a2 + j];
                     const float t5 = t4 - max0;
                     sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
-
                 }
                 FOLD(sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half], )
-
                 float sum2_part = sum2_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum2_part = sum2_level[level] + sum2_part;
-                    merged += full;
                 }
                 sum2_level[level] = sum2_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -287,7 +269,6 @@ int64_t row_max_sum_07171826(void *const *buf, const int64_t *arg, int64_t begin
                 }
         }
         y0[i] = sum2;
-
         i += 1;
     }
     return bad ? 1 + __builtin_ctzll(bad) : 0;
@@ -302,9 +283,9 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_div_df1bbfa1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_8e58d030(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -324,27 +305,20 @@ int64_t row_sum_div_df1bbfa1(void *const *buf, const int64_t *arg, int64_t begin
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         sum0_lane[l] = sum0_lane[l] + (-x0[j]);
-
                     }
                 }
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + (-x0[j]);
-
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
-
                 float sum0_part = sum0_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum0_part = sum0_level[level] + sum0_part;
-                    merged += full;
                 }
                 sum0_level[level] = sum0_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -361,7 +335,6 @@ int64_t row_sum_div_df1bbfa1(void *const *buf, const int64_t *arg, int64_t begin
                 }
         }
         y0[0] = sum0 / p0;
-
     }
     return 0;
 }

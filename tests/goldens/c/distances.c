@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_sum_24bb23bf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sum_7f0e71d8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -61,7 +61,6 @@ int64_t map_sum_24bb23bf(void *const *buf, const int64_t *arg, int64_t begin, in
             column13[i1 - i1_start] = x1[i1 * 16 + 4];
             column14[i1 - i1_start] = x1[i1 * 16 + 8];
             column15[i1 - i1_start] = x1[i1 * 16];
-
         }
         for (int64_t i0r = 0; i0r < MIN(a2, i0b * a3 + a4); i0r++) {
             const float t0 = x0[i0b * a5 + i0r * 16];
@@ -99,11 +98,8 @@ int64_t map_sum_24bb23bf(void *const *buf, const int64_t *arg, int64_t begin, in
                 const float t29 = t28 - column1[i1 - i1_start];
                 const float t31 = t30 - column0[i1 - i1_start];
                 y0[i0b * a6 + i0r * a7 + i1] = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
-
             }
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0b++;

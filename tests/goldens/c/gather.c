@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_mul_c4856867(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_mul_21ad8a8b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int64_t *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -24,9 +24,7 @@ int64_t map_mul_c4856867(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i1_stop = i1_start + width;
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
             y0[i0 * a2 + i1] = x1[(int64_t)x0[i0] * a3 + i1] * 2.0f;
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0++;

@@ -79,9 +79,9 @@ static inline void gc_narrow_float16(uint16_t *restrict to, const float *restric
 }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_886a3a3d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_f14e3bdf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -111,7 +111,6 @@ int64_t row_sum_886a3a3d(void *const *buf, const int64_t *arg, int64_t begin, in
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(wide1[l] * wide0[l]));
-
                     }
                 }
                 gc_widen_float16(wide0, &x1[base], first + count - base);
@@ -120,20 +119,14 @@ int64_t row_sum_886a3a3d(void *const *buf, const int64_t *arg, int64_t begin, in
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     sum0_lane[l] = sum0_lane[l] + ((float)gc_round_float16(wide1[l] * wide0[l]));
-
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
-
                 float sum0_part = sum0_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum0_part = sum0_level[level] + sum0_part;
-                    merged += full;
                 }
                 sum0_level[level] = sum0_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -150,7 +143,6 @@ int64_t row_sum_886a3a3d(void *const *buf, const int64_t *arg, int64_t begin, in
                 }
         }
         y0[i] = gc_store_float16(sum0);
-
         i += 1;
     }
     return 0;

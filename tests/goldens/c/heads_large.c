@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_mul_514dad7f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_mul_535d064f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -42,10 +42,8 @@ int64_t map_mul_514dad7f(void *const *buf, const int64_t *arg, int64_t begin, in
             for (int l = 0; l < 16; l++) {
                 const int64_t i3 = i3_at + l;
                 y0[i0 * a4 + i1 * a5 + i2 * a6 + i3] = x0[i0 * a7 + i1 * a8 + i2 * a9 + i3] * 2.0f;
-
             }
         }
-
         i3_start += width;
         if (i3_start == a0)
             i3_start = 0, i2++;

@@ -15,7 +15,7 @@ static inline int16_t gc_remainder_int16_t(int16_t a, int16_t b)
     return (int16_t)((1u * (uint16_t)a - 1u * (uint16_t)q * (uint16_t)b) & -(b != 0));
 }
 
-int64_t map_remainder_fabcf939(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_remainder_94ee895c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int16_t *restrict x0 = buf[0];
     const int16_t *restrict x1 = buf[1];
@@ -31,9 +31,7 @@ int64_t map_remainder_fabcf939(void *const *buf, const int64_t *arg, int64_t beg
         const int64_t i_stop = i_start + width;
         for (int64_t i = i_start; i < i_stop; i++) {
             y0[i] = gc_remainder_int16_t(gc_floordiv_int16_t(x0[i], x1[i]), p0);
-
         }
-
         i_start += width;
     }
     return 0;

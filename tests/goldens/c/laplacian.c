@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t map_sub_7da2a959(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_d131929a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -27,9 +27,7 @@ int64_t map_sub_7da2a959(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i1_stop = i1_start + width;
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
             y0[i0 * a2 + i1] = (((x0[i0 * a3 + i1 + 1] + x0[i0 * a3 + i1 + a4]) + x0[i0 * a3 + i1 + a5]) + x0[i0 * a3 + i1 + a5 + 2]) - (p0 * x0[i0 * a3 + i1 + a5 + 1]);
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0++;

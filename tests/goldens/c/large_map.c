@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_add_3066d918(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_e23b94f7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -23,9 +23,7 @@ int64_t map_add_3066d918(void *const *buf, const int64_t *arg, int64_t begin, in
         const int64_t i1_stop = i1_start + width;
         for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
             y0[i0 * a2 + i1] = (x0[i0 * a3 + i1] * 2.0f) + x0[i1];
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0++;

@@ -8,9 +8,9 @@ static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_72cf9735(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -44,19 +44,16 @@ int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t be
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         const float t0 = x0[i * a4 + j];
-                        sum0_lane[l] = sum0_lane[l] + (t0);
-
+                        sum0_lane[l] = sum0_lane[l] + t0;
                     }
                 }
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a4 + j];
-                    sum0_lane[l] = sum0_lane[l] + (t0);
-
+                    sum0_lane[l] = sum0_lane[l] + t0;
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
-
                 float sum0_part = sum0_lane[0];
                 float m21_part = sum0_lane[0];
                 /* deviations from the chunk's mean */
@@ -72,7 +69,6 @@ int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t be
                             const int64_t j = base + l;
                             const float t0 = x0[i * a4 + j];
                             const float d = (t0) - m21_mean_part; m21_lane[l] = m21_lane[l] + d * d;
-
                         }
                     }
                     _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -80,10 +76,8 @@ int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t be
                         const int64_t j = base + l;
                         const float t0 = x0[i * a4 + j];
                         const float d = (t0) - m21_mean_part; m21_lane[l] = m21_lane[l] + d * d;
-
                     }
                     FOLD(m21_lane[l] = m21_lane[l] + m21_lane[l + half], )
-
                     m21_part = m21_lane[0];
                 }
                 int level = 0;
@@ -102,7 +96,6 @@ int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t be
                 sum0_level[level] = sum0_part;
                 m21_level[level] = m21_part;
                 m21_mean_level[level] = m21_mean_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -127,13 +120,11 @@ int64_t row_sum_m2_mul_3f23d569(void *const *buf, const int64_t *arg, int64_t be
                 }
         }
         const float t2 = sum0 / p0;
-        const float t3 = gc_sqrt_float(((m21 / p1) + p2));
+        const float t3 = gc_sqrt_float((m21 / p1) + p2);
         for (int64_t j = 0; j < a1; j++) {
             const float t1 = x0[i * a4 + j];
             y0[i * a5 + j] = ((t1 - t2) / t3) * x1[j];
-
         }
-
         i += 1;
     }
     return 0;

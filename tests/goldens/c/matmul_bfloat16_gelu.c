@@ -301,7 +301,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             else if (vectors == 2)
                 gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next,
                     0);
-            else if (1)
+            else
                 gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next,
                     0);
             if (!whole)
@@ -341,7 +341,6 @@ static inline float gc_erf_float(float x)
     p = gc_mad_float(p, s, 0.112835787f);
     p = gc_mad_float(p, s, -0.37612626f);
     p = gc_mad_float(p, s, 0.128379166f);
-
     float root = 1.46480315e-5f;
     root = gc_mad_float(root, t, 2.2937989e-4f);
     root = gc_mad_float(root, t, -5.80492269e-5f);
@@ -350,13 +349,12 @@ static inline float gc_erf_float(float x)
     root = gc_mad_float(root, t, 0.0398823693f);
     root = gc_mad_float(root, t, -0.252159268f);
     root = gc_mad_float(root, t, 0.376871407f);
-
     const float square = root * root, fourth = square * square;
     const float z = a < 1 ? gc_mad_float(p, a, a) : gc_mad_float(-fourth, fourth, 1);
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_cd3c1ea4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -416,19 +414,14 @@ int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t
                                         for (int64_t l = 0; l < GC_LANES; l++) {
                                             const int64_t n = n_panel + done + l;
                                             b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
-
                                         }
                                     for (; done < MIN(n_right - n_panel, GC_PANEL); done++) {
                                         const int64_t n = n_panel + done;
                                         b_panels[(n_panel - n_left) * 513 + (k - k_from) * GC_PANEL + n - n_panel] = (float)gc_load_bfloat16(x1[k * a3 + n]);
-
                                         __asm__("");
                                     }
-
                                 }
-
                             }
-
                         }
                         for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
                             const int64_t m_to = MIN(m_from + a7, m_last);
@@ -440,11 +433,8 @@ int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t
                                         for (int64_t m = m_part; m < m_end; m++) {
                                             for (int64_t k = k_part; k < k_end; k++) {
                                                 turned[(m - m_part) * 64 + k - k_part] = (float)gc_load_bfloat16(x0[k + m * a2]);
-
                                             }
-
                                         }
-
                                         gc_turn_a(turned, 64, m_end - m_part, k_end - k_part,
                                                   a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
                                     }
@@ -461,13 +451,10 @@ int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t
                                     #pragma GCC ivdep
                                     for (int64_t n = n_from; n < n_to; n++) {
                                         const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0[(m - m_from) * stride + n - n_from]) + gc_load_bfloat16(x2[n]));
-                                        const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                                        const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
                                         y0[m * a18 + n] = gc_store_bfloat16(t1);
-
                                     }
-
                                 }
-
                             }
                         }
                         n_left = n_right;
@@ -475,7 +462,6 @@ int64_t contract_dot_cast_ee88ab3f(void *const *buf, const int64_t *arg, int64_t
                 }
             }
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, nb++;

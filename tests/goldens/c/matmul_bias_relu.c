@@ -314,7 +314,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             else if (vectors == 2)
                 gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next,
                     0);
-            else if (1)
+            else
                 gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next,
                     0);
             if (!whole)
@@ -328,7 +328,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 }
 #endif
 
-int64_t contract_dot_where_5a3930f1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_426b41e9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -398,11 +398,8 @@ int64_t contract_dot_where_5a3930f1(void *const *buf, const int64_t *arg, int64_
                                     for (int64_t n = n_from; n < n_to; n++) {
                                         const float t0 = dot0[(m - m_from) * stride + n - n_from] + x2[n];
                                         y0[m * a19 + n] = (t0 <= 0.0f) ? 0.0f : t0;
-
                                     }
-
                                 }
-
                             }
                         }
                         n_left = n_right;
@@ -410,7 +407,6 @@ int64_t contract_dot_where_5a3930f1(void *const *buf, const int64_t *arg, int64_
                 }
             }
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, nb++;

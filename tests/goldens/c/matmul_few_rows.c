@@ -85,7 +85,6 @@ enum {
     GC_FEW_FAR = GC_AMD ? 4 : 2,
 };
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
-
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
 #define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
@@ -350,7 +349,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_69dec196(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_15b3c2b5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -394,11 +393,8 @@ int64_t contract_dot_69dec196(void *const *buf, const int64_t *arg, int64_t begi
                         for (int64_t m = m_from; m < m_to; m++) {
                             for (int64_t k = k_from; k < k_to; k++) {
                                 a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
-
                             }
-
                         }
-
                     }
                 }
                 for (int64_t k_from = k_first; k_from < k_last; k_from += 512) {
@@ -414,13 +410,9 @@ int64_t contract_dot_69dec196(void *const *buf, const int64_t *arg, int64_t begi
                 #pragma GCC ivdep
                 for (int64_t n = n_from; n < n_to; n++) {
                     y0[m * a15 + n] = dot0[(m - m_from) * stride + n - n_from];
-
                 }
-
             }
-
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, nb++;

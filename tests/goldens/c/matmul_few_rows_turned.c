@@ -199,7 +199,6 @@ static inline __attribute__((always_inline)) gc_vector gc_each_column(const floa
     for (int r = 0; r < GC_LANES; r++) x[r] = column[r][k];
     return x;
 }
-
 #define GC_SQUARE_LINES MAX(GC_LANES * GC_VECTOR / 64, 1)
 /* at most so many columns behind the first n; behind the last one, the first ones where `rest` of k follow */
 static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
@@ -216,7 +215,6 @@ static inline gc_ahead gc_far_columns_ahead(const float *b, int64_t b_stride, in
 {
     return gc_columns_ahead(b, b_stride, columns, count, 0, n, columns * count * sizeof *b > 1048576 ? most : 0);
 }
-
 #if GC_VECTOR == 64
 typedef int64_t gc_two __attribute__((may_alias, aligned(4))), gc_twos __attribute__((vector_size(64)));
 
@@ -310,7 +308,6 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         }
     }
 }
-
 #if GC_VECTOR == 64
 /* eight columns meet rows of a that lie in lanes: x has a vector for each k */
 static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vector *restrict x,
@@ -528,7 +525,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_3529424b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_09f5be8d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -567,11 +564,8 @@ int64_t contract_dot_3529424b(void *const *buf, const int64_t *arg, int64_t begi
                         for (int64_t m = m_from; m < m_to; m++) {
                             for (int64_t k = k_from; k < k_to; k++) {
                                 a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
-
                             }
-
                         }
-
                     }
                 }
                 {
@@ -585,13 +579,9 @@ int64_t contract_dot_3529424b(void *const *buf, const int64_t *arg, int64_t begi
                 #pragma GCC ivdep
                 for (int64_t n = n_from; n < n_to; n++) {
                     y0[m * a12 + n] = dot0[(m - m_from) * stride + n - n_from];
-
                 }
-
             }
-
         }
-
         mb += 1;
         if (mb == a0)
             mb = 0, nb++;

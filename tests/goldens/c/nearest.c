@@ -18,9 +18,9 @@ static inline float gc_min_float(float a, float b)
 }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_min_cast_e3f17f2b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_1a02e926(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -75,8 +75,7 @@ int64_t row_min_cast_e3f17f2b(void *const *buf, const int64_t *arg, int64_t begi
                     const float t29 = t28 - x1[j * 16 + 7];
                     const float t31 = t30 - x1[j * 16 + 15];
                     const float t32 = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
-                    min0_lane[l] = gc_min_float(min0_lane[l], (t32));
-
+                    min0_lane[l] = gc_min_float(min0_lane[l], t32);
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -99,11 +98,9 @@ int64_t row_min_cast_e3f17f2b(void *const *buf, const int64_t *arg, int64_t begi
                 const float t29 = t28 - x1[j * 16 + 7];
                 const float t31 = t30 - x1[j * 16 + 15];
                 const float t32 = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
-                min0_lane[l] = gc_min_float(min0_lane[l], (t32));
-
+                min0_lane[l] = gc_min_float(min0_lane[l], t32);
             }
             FOLD(min0_lane[l] = gc_min_float(min0_lane[l], min0_lane[l + half]), )
-
             min0 = min0_lane[0];
         }
         int32_t min1 = 2147483647;
@@ -133,7 +130,6 @@ int64_t row_min_cast_e3f17f2b(void *const *buf, const int64_t *arg, int64_t begi
                     const float t48 = t30 - x1[j * 16 + 15];
                     const float t49 = ((((t33 * t33) + (t34 * t34)) + ((t35 * t35) + (t36 * t36))) + (((t37 * t37) + (t38 * t38)) + ((t39 * t39) + (t40 * t40)))) + ((((t41 * t41) + (t42 * t42)) + ((t43 * t43) + (t44 * t44))) + (((t45 * t45) + (t46 * t46)) + ((t47 * t47) + (t48 * t48))));
                     min1_lane[l] = min1_lane[l] < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
-
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -157,14 +153,11 @@ int64_t row_min_cast_e3f17f2b(void *const *buf, const int64_t *arg, int64_t begi
                 const float t48 = t30 - x1[j * 16 + 15];
                 const float t49 = ((((t33 * t33) + (t34 * t34)) + ((t35 * t35) + (t36 * t36))) + (((t37 * t37) + (t38 * t38)) + ((t39 * t39) + (t40 * t40)))) + ((((t41 * t41) + (t42 * t42)) + ((t43 * t43) + (t44 * t44))) + (((t45 * t45) + (t46 * t46)) + ((t47 * t47) + (t48 * t48))));
                 min1_lane[l] = min1_lane[l] < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_lane[l] : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
-
             }
             FOLD(min1_lane[l] = min1_lane[l] < min1_lane[l + half] ? min1_lane[l] : min1_lane[l + half], __asm__("" : "+m"(min1_lane)))
-
             min1 = min1_lane[0];
         }
         y0[i] = (int64_t)min1;
-
         i += 1;
     }
     return 0;

@@ -6,9 +6,9 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_a3df5bac(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_73786caa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -36,7 +36,6 @@ int64_t row_sum_a3df5bac(void *const *buf, const int64_t *arg, int64_t begin, in
                         const int64_t j = base + l;
                         const float t0 = x0[i * a4 + j];
                         sum0_lane[l] = sum0_lane[l] + (t0 * t0);
-
                     }
                 }
                 _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
@@ -44,20 +43,14 @@ int64_t row_sum_a3df5bac(void *const *buf, const int64_t *arg, int64_t begin, in
                     const int64_t j = base + l;
                     const float t0 = x0[i * a4 + j];
                     sum0_lane[l] = sum0_lane[l] + (t0 * t0);
-
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
-
                 float sum0_part = sum0_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum0_part = sum0_level[level] + sum0_part;
-                    merged += full;
                 }
                 sum0_level[level] = sum0_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -74,7 +67,6 @@ int64_t row_sum_a3df5bac(void *const *buf, const int64_t *arg, int64_t begin, in
                 }
         }
         y0[i] = sum0;
-
         i += 1;
     }
     return 0;
@@ -88,7 +80,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 
-int64_t map_sqrt_6c693266(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sqrt_2b145c43(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -103,14 +95,10 @@ int64_t map_sqrt_6c693266(void *const *buf, const int64_t *arg, int64_t begin, i
             const int64_t j = first;
                     float sum_all0_part = x0[j];
             int level = 0;
-            int64_t merged = count;
             for (int64_t b = block; b & 1; b >>= 1, level++) {
-                const int64_t full = (int64_t)1 << level;
                 sum_all0_part = sum_all0_level[level] + sum_all0_part;
-                merged += full;
             }
             sum_all0_level[level] = sum_all0_part;
-
         }
         const int64_t blocks = (length + 0) / 1;
         int64_t merged = 0;
@@ -126,7 +114,6 @@ int64_t map_sqrt_6c693266(void *const *buf, const int64_t *arg, int64_t begin, i
                 }
             }
     }
-
     const int64_t stop = MIN(end * a1, 1);
     int64_t at = begin * a1;
     int64_t i_start = at;
@@ -136,9 +123,7 @@ int64_t map_sqrt_6c693266(void *const *buf, const int64_t *arg, int64_t begin, i
         const float t0 = gc_sqrt_float(sum_all0);
         for (int64_t i = i_start; i < i_stop; i++) {
             y0[0] = t0;
-
         }
-
         i_start += width;
     }
     return 0;

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t scan_cumsum_105f2a02(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t scan_cumsum_aaae0a79(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -25,13 +25,10 @@ int64_t scan_cumsum_105f2a02(void *const *buf, const int64_t *arg, int64_t begin
         for (int64_t i = i_start; i < i_stop; i++) cumsum0[i - i_start] = -0.0f;
         for (int64_t j = 0; j < a1; j++) {
             for (int64_t i = i_start; i < i_stop; i++) {
-                cumsum0[i - i_start] = cumsum0[i - i_start] + (x0[i + j * a2]);
+                cumsum0[i - i_start] = cumsum0[i - i_start] + x0[i + j * a2];
                 y0[i + j * a3] = cumsum0[i - i_start];
-
             }
-
         }
-
         i_start += width;
     }
     return 0;

@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t scatter_f7da3367(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t scatter_bdc9e66d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const int64_t *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -25,11 +25,8 @@ int64_t scatter_f7da3367(void *const *buf, const int64_t *arg, int64_t begin, in
             const int64_t t0 = x0[j];
             for (int64_t i = i_start; i < i_stop; i++) {
                 y0[i + (int64_t)t0 * a2] = y0[i + (int64_t)t0 * a2] + x1[i + j * a3];
-
             }
-
         }
-
         i_start += width;
     }
     return 0;

@@ -44,15 +44,14 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
-#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then) 
+#define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_sum_div_654aa41f(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_bcb00268(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -77,19 +76,16 @@ int64_t row_max_sum_div_654aa41f(void *const *buf, const int64_t *arg, int64_t b
                 for (int l = 0; l < 64; l++) {
                     const int64_t j = base + l;
                     const float t0 = x0[i * a2 + j];
-                    max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
             _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
             for (int l = 0; l < length - base; l++) {
                 const int64_t j = base + l;
                 const float t0 = x0[i * a2 + j];
-                max0_lane[l] = gc_max_float(max0_lane[l], (t0));
-
+                max0_lane[l] = gc_max_float(max0_lane[l], t0);
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
-
             max0 = max0_lane[0];
         }
         float *restrict row0 = (float *)((char *)scratch + 0);
@@ -108,33 +104,26 @@ int64_t row_max_sum_div_654aa41f(void *const *buf, const int64_t *arg, int64_t b
                     _Pragma("GCC ivdep") for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
                         const float t1 = x0[i * a2 + j];
-                        const float t2 = gc_exp_float((t1 - max0));
+                        const float t2 = gc_exp_float(t1 - max0);
                         row0[j] = t2;
-                        sum1_lane[l] = sum1_lane[l] + (t2);
-
+                        sum1_lane[l] = sum1_lane[l] + t2;
                     }
                 }
                 _Pragma("GCC ivdep") _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
                 for (int l = 0; l < first + count - base; l++) {
                     const int64_t j = base + l;
                     const float t1 = x0[i * a2 + j];
-                    const float t2 = gc_exp_float((t1 - max0));
+                    const float t2 = gc_exp_float(t1 - max0);
                     row0[j] = t2;
-                    sum1_lane[l] = sum1_lane[l] + (t2);
-
+                    sum1_lane[l] = sum1_lane[l] + t2;
                 }
                 FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
-
                 float sum1_part = sum1_lane[0];
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1024 << level;
                     sum1_part = sum1_level[level] + sum1_part;
-                    merged += full;
                 }
                 sum1_level[level] = sum1_part;
-
             }
             const int64_t blocks = (length + 1023) / 1024;
             int64_t merged = 0;
@@ -153,9 +142,7 @@ int64_t row_max_sum_div_654aa41f(void *const *buf, const int64_t *arg, int64_t b
         #pragma GCC ivdep
         for (int64_t j = 0; j < a1; j++) {
             y0[i * a5 + j] = row0[j] / sum1;
-
         }
-
         i += 1;
     }
     return 0;

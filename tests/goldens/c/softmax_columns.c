@@ -44,12 +44,11 @@ static inline float gc_exp_float(float x)
     p = gc_mad_float(p, r, 0.500000358f);
     p = gc_mad_float(p, r, 1.00000036f);
     p = gc_mad_float(p, r, 1.0f);
-
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_9c228f69(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -76,7 +75,6 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                 int64_t next = first;
                 for (int64_t rows; next < first + count; next += rows) {
                     int eight = next + 8 <= first + count;
-                    
                     rows = eight ? 8 : 1;
                     if (eight) {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
@@ -85,12 +83,10 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                             for (int64_t r = 0; r < 8; r++) {
                                 const int64_t j = next + r;
                                 const float t0 = x0[i + j * a2];
-                                max0_sum = gc_max_float(max0_sum, (t0));
-
+                                max0_sum = gc_max_float(max0_sum, t0);
                             }
                             max0_part[i - i_start] = max0_sum;
                         }
-
                     } else {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                             float max0_sum = max0_part[i - i_start];
@@ -98,12 +94,10 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                             for (int64_t r = 0; r < 1; r++) {
                                 const int64_t j = next + r;
                                 const float t0 = x0[i + j * a2];
-                                max0_sum = gc_max_float(max0_sum, (t0));
-
+                                max0_sum = gc_max_float(max0_sum, t0);
                             }
                             max0_part[i - i_start] = max0_sum;
                         }
-
                     }
                 }
                 for (int64_t i = i_start; i < i_stop; i++) max0[i - i_start] = gc_max_float(max0[i - i_start], max0_part[i - i_start]);
@@ -121,7 +115,6 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                 int64_t next = first;
                 for (int64_t rows; next < first + count; next += rows) {
                     int eight = next + 8 <= first + count;
-                    
                     rows = eight ? 8 : 1;
                     if (eight) {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
@@ -130,13 +123,11 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                             for (int64_t r = 0; r < 8; r++) {
                                 const int64_t j = next + r;
                                 const float t1 = x0[i + j * a2];
-                                const float t2 = gc_exp_float((t1 - max0[i - i_start]));
-                                sum1_sum = sum1_sum + (t2);
-
+                                const float t2 = gc_exp_float(t1 - max0[i - i_start]);
+                                sum1_sum = sum1_sum + t2;
                             }
                             sum1_part[i - i_start] = sum1_sum;
                         }
-
                     } else {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                             float sum1_sum = sum1_part[i - i_start];
@@ -144,24 +135,18 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
                             for (int64_t r = 0; r < 1; r++) {
                                 const int64_t j = next + r;
                                 const float t1 = x0[i + j * a2];
-                                const float t2 = gc_exp_float((t1 - max0[i - i_start]));
-                                sum1_sum = sum1_sum + (t2);
-
+                                const float t2 = gc_exp_float(t1 - max0[i - i_start]);
+                                sum1_sum = sum1_sum + t2;
                             }
                             sum1_part[i - i_start] = sum1_sum;
                         }
-
                     }
                 }
                 int level = 0;
-                int64_t merged = count;
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)16 << level;
                     for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = sum1_level[level][i - i_start] + sum1_part[i - i_start];
-                    merged += full;
                 }
                 for (int64_t i = i_start; i < i_stop; i++) sum1_level[level][i - i_start] = sum1_part[i - i_start];
-
             }
             const int64_t blocks = (length + 15) / 16;
             int64_t merged = 0;
@@ -181,13 +166,10 @@ int64_t column_max_sum_div_469ae7fb(void *const *buf, const int64_t *arg, int64_
             #pragma GCC ivdep
             for (int64_t i = i_start; i < i_stop; i++) {
                 const float t3 = x0[i + j * a2];
-                const float t4 = gc_exp_float((t3 - max0[i - i_start]));
+                const float t4 = gc_exp_float(t3 - max0[i - i_start]);
                 y0[i + j * a3] = t4 / sum1[i - i_start];
-
             }
-
         }
-
         i_start += width;
     }
     return 0;

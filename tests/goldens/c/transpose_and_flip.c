@@ -5,7 +5,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-int64_t map_add_2fcab112(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_c2006a02(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -27,11 +27,8 @@ int64_t map_add_2fcab112(void *const *buf, const int64_t *arg, int64_t begin, in
         for (int64_t i0r = 0; i0r < MIN(a1, a2); i0r++) {
             for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
                 y0[i0r * a3 + i1] = x0[i0r + i1 * a4 + a5] + 1.0f;
-
             }
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0b++;

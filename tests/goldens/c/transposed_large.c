@@ -138,7 +138,7 @@ static inline void gc_turn_any(const float *restrict in, int64_t in_stride, int6
             out[j * out_stride + i] = in[i * in_stride + j];
 }
 
-int64_t map_add_3d628e67(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_add_74d8679a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -168,7 +168,6 @@ int64_t map_add_3d628e67(void *const *buf, const int64_t *arg, int64_t begin, in
         float *restrict turned0 = (float *)((char *)scratch + 0);
         gc_turn_any((const float *)&x0[i0b * a6 + i1_start * a7], a8, i1_stop - i1_start, MIN(a2, i0b * a3 + a4),
                     (float *)turned0, a5);
-
         for (int64_t i0r = 0; i0r < MIN(a2, i0b * a9 + a10); i0r++) {
             if (i0r < i1_stop - i1_start)     /* a row of the next square, which lies in a page of its own */
                 for (int64_t i = 0; i < MIN(a2, i0b * a3 + a4); i += 16)
@@ -176,11 +175,8 @@ int64_t map_add_3d628e67(void *const *buf, const int64_t *arg, int64_t begin, in
             #pragma GCC ivdep
             for (int64_t i1 = i1_start; i1 < i1_stop; i1++) {
                 y0[i0b * a11 + i0r * a12 + i1] = turned0[i0r * a13 + i1 - i1_start] + 1.0f;
-
             }
-
         }
-
         i1_start += width;
         if (i1_start == a0)
             i1_start = 0, i0b++;

@@ -6,7 +6,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_797b4ca1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -33,7 +33,6 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
                 int whole = count == 16;
-                
                 if (whole) {
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
@@ -41,7 +40,6 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
                         for (int64_t r = 0; r < 16; r++) {
                             const int64_t j = first + r;
                             m20_row[r] = x0[i + j * a2]; m20_sum = m20_sum + m20_row[r];
-
                         }
                         const float m20_m = m20_sum / 16;
                         float m20_squares = 0;
@@ -53,19 +51,15 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
                         m20_mean_part[i - i_start] = m20_m;
                         m20_part[i - i_start] = m20_squares;
                     }
-
                 } else {
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
-                        
                         for (int64_t r = 0; r < count; r++) {
                             const int64_t j = first + r;
                             m20_row[r] = x0[i + j * a2]; m20_sum = m20_sum + m20_row[r];
-
                         }
                         const float m20_m = m20_sum / count;
                         float m20_squares = 0;
-                        
                         for (int64_t r = 0; r < count; r++) {
                             const float d = m20_row[r] - m20_m;
                             m20_squares = m20_squares + d * d;
@@ -73,7 +67,6 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
                         m20_mean_part[i - i_start] = m20_m;
                         m20_part[i - i_start] = m20_squares;
                     }
-
                 }
                 int level = 0;
                 int64_t merged = count;
@@ -89,7 +82,6 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
                 }
                 for (int64_t i = i_start; i < i_stop; i++) m20_level[level][i - i_start] = m20_part[i - i_start];
                 for (int64_t i = i_start; i < i_stop; i++) m20_mean_level[level][i - i_start] = m20_mean_part[i - i_start];
-
             }
             const int64_t blocks = (length + 15) / 16;
             int64_t merged = 0;
@@ -114,9 +106,7 @@ int64_t column_m2_div_bfd1e69a(void *const *buf, const int64_t *arg, int64_t beg
         #pragma GCC ivdep
         for (int64_t i = i_start; i < i_stop; i++) {
             y0[i] = m20[i - i_start] / p0;
-
         }
-
         i_start += width;
     }
     return 0;

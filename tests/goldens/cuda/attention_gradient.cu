@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_weighted_bbc14ac7_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -96,7 +96,6 @@ GC_INLINE void kernel_name_body(
                         const int64_t r = r_at;
                         const int64_t c0 = c_at;
                         value = x3[b * a4 + c0 + r * a5];
-
                     }
                     tile_r[x % 8 * 68 + x / 8] = value;
                 }
@@ -107,7 +106,6 @@ GC_INLINE void kernel_name_body(
                         const int64_t s = s_at;
                         const int64_t c0 = c_at;
                         value = x2[b * a7 + c0 + s * a8];
-
                     }
                     tile_s[x % 8 * 68 + x / 8] = value;
                 }
@@ -137,7 +135,6 @@ GC_INLINE void kernel_name_body(
                         const int64_t r = r_at;
                         const int64_t c1 = c_at;
                         value = x5[b * a10 + c1 + r * a11];
-
                     }
                     tile_r[x % 8 * 68 + x / 8] = value;
                 }
@@ -148,7 +145,6 @@ GC_INLINE void kernel_name_body(
                         const int64_t s = s_at;
                         const int64_t c1 = c_at;
                         value = x4[b * a12 + c1 + s * a13];
-
                     }
                     tile_s[x % 8 * 68 + x / 8] = value;
                 }
@@ -180,10 +176,9 @@ GC_INLINE void kernel_name_body(
                     const float t0 = x0[b * a14 + s * a15 + a16];
                     const float t1 = x1[b * a17 + s];
                     const float t2 = x0[b * a14 + s * a15 + a18];
-                    const float t3 = gc_exp_float(((score1 * p0) - t2));
+                    const float t3 = gc_exp_float((score1 * p0) - t2);
                     value0 = (((score / t0) + t1) * t3) * p1;
                     value1 = t3 / t0;
-
                 }
                 weight0[at] = value0;
                 weight1[at] = value1;
@@ -203,7 +198,6 @@ GC_INLINE void kernel_name_body(
                             const int64_t s = s_at;
                             const int64_t c1 = e_at;
                             value = x4[b * a12 + c1 + s * a13];
-
                         }
                         tile_s[x / 64 * 68 + x % 64] = value;
                     }
@@ -238,7 +232,6 @@ GC_INLINE void kernel_name_body(
                             const int64_t s = s_at;
                             const int64_t c0 = e_at;
                             value = x2[b * a7 + c0 + s * a8];
-
                         }
                         tile_s[x / 64 * 68 + x % 64] = value;
                     }
@@ -273,7 +266,6 @@ GC_INLINE void kernel_name_body(
                 const int64_t r = r_at;
                 const int64_t e = e_at;
                 y0[b * a20 + e + r * a21] = weighted0;
-
             }
         }
         GC_BARRIER();
@@ -291,18 +283,15 @@ GC_INLINE void kernel_name_body(
                 const int64_t r = r_at;
                 const int64_t e = e_at;
                 y0[b * a20 + e + r * a21] = weighted0;
-
             }
         }
         GC_BARRIER();
     }
-
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_weighted_55b8b3a2(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_weighted_bbc14ac7(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -327,7 +316,7 @@ GC_KERNEL void contract_weighted_55b8b3a2(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory5);
     char *const memory6 = (char *)own[6];
     GC_IS_GLOBAL(memory6);
-    kernel_name_body(
+    contract_weighted_bbc14ac7_body(
         memory0,
         memory1,
         memory2,

@@ -61,7 +61,6 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 
 /* The matrix unit of compute capability 8.0; what is older does the same slowly.
-
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
@@ -190,7 +189,7 @@ GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 }
 GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void map_abs_c85c50ae_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -205,15 +204,13 @@ GC_INLINE void kernel_name_body(
         const int64_t i = at;
         {
             y0[i] = gc_cabs_float(gc_cmul_cfloat(x0[i], x1[i]));
-
         }
-
     }
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void map_abs_8420f0b9(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_c85c50ae(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -230,7 +227,7 @@ GC_KERNEL void map_abs_8420f0b9(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory1);
     char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
-    kernel_name_body(
+    map_abs_c85c50ae_body(
         memory0,
         memory1,
         memory2,

@@ -61,7 +61,6 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 
 /* The matrix unit of compute capability 8.0; what is older does the same slowly.
-
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
@@ -214,7 +213,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_dot_cast_b9d39685_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -277,7 +276,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-
                     GC_COPY(to, &x0[k + m * a2]);
                 } else
                 {
@@ -287,11 +285,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
-
                             const uint16_t v0 = x0[k + m * a2];
                             uint16_t bits;
                             bits = v0;
-
                             words[e / 2] |= (uint32_t)bits << e % 2 * 16;
                         }
                     }
@@ -310,7 +306,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-
                     GC_COPY(to, &x1[k * a6 + n]);
                 } else
                 {
@@ -320,11 +315,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-
                             const uint16_t v0 = x1[k * a6 + n];
                             uint16_t bits;
                             bits = v0;
-
                             words[e / 2] |= (uint32_t)bits << e % 2 * 16;
                         }
                     }
@@ -339,12 +332,10 @@ GC_INLINE void kernel_name_body(
                     uint32_t right[1][4];
                     GC_UNROLL for (int j = 0; j < 1; j++) {
                         GC_MATRICES(right[j], tile_b, place * 512 + ((k + lane / 8 % 2 * 8 + lane % 8) * 8 + (((warp_n + j * 16 + lane / 16 * 8) / 8) ^ (k + lane / 8 % 2 * 8 + lane % 8) % 8)), .trans);
-
                     }
                     GC_UNROLL for (int i = 0; i < 2; i++) {
                         uint32_t left[4];
                         GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 8) / 8) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
-
                         GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j / 2] + j % 2 * 2);
                     }
                 }
@@ -354,12 +345,10 @@ GC_INLINE void kernel_name_body(
                 uint32_t right[1][4];
                 GC_UNROLL for (int j = 0; j < 1; j++) {
                     GC_MATRICES(right[j], tile_b, place * 512 + ((k + lane / 8 % 2 * 8 + lane % 8) * 8 + (((warp_n + j * 16 + lane / 16 * 8) / 8) ^ (k + lane / 8 % 2 * 8 + lane % 8) % 8)), .trans);
-
                 }
                 GC_UNROLL for (int i = 0; i < 2; i++) {
                     uint32_t left[4];
                     GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 8) / 8) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
-
                     GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j / 2] + j % 2 * 2);
                 }
             }
@@ -384,18 +373,16 @@ GC_INLINE void kernel_name_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
-                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
                 y0[m * a9 + n] = gc_store_bfloat16(t1);
-
             }
         }
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_29ec5149(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_b9d39685(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -414,7 +401,7 @@ GC_KERNEL void contract_dot_cast_29ec5149(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    kernel_name_body(
+    contract_dot_cast_b9d39685_body(
         memory0,
         memory1,
         memory2,

@@ -61,7 +61,6 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 
 /* The matrix unit of compute capability 8.0; what is older does the same slowly.
-
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
@@ -186,7 +185,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_dot_where_6595ef5a_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -233,14 +232,12 @@ GC_INLINE void kernel_name_body(
         const int k_left = (int)MIN(length, 8), place = 0;
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
             GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
             if (aligned_a && at_outer < m_left
                 && at_k + 1 < k_left) {
                 const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-
                 union { uint2 all[1]; float one[2]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
@@ -248,12 +245,8 @@ GC_INLINE void kernel_name_body(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t k = first + e;
                     const float v0 = v0_wide.one[e];
-                    
                     next_a[e] = v0;
-
-                    
                 }
-                
             } else
             {
                 GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -262,27 +255,20 @@ GC_INLINE void kernel_name_body(
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
-
                         const float v0 = x0[k + m * a3];
-                        
                         next_a[e] = v0;
-
-                        
                     }
                 }
-                
             }
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
             GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
             if (aligned_b && at_outer + 1 < n_left
                 && at_k < k_left) {
                 const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-
                 union { uint2 all[1]; float one[2]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
@@ -290,12 +276,8 @@ GC_INLINE void kernel_name_body(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t n = first + e;
                     const float v0 = v0_wide.one[e];
-                    
                     next_b[e] = v0;
-
-                    
                 }
-                
             } else
             {
                 GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -304,27 +286,20 @@ GC_INLINE void kernel_name_body(
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
-
                         const float v0 = x1[k * a6 + n];
-                        
                         next_b[e] = v0;
-
-                        
                     }
                 }
-                
             }
         }
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
                     = (next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_b[(place * 8 + at_k) * 68 + at_outer + e]
                     = (next_b[e]);
@@ -339,14 +314,12 @@ GC_INLINE void kernel_name_body(
             const int k_left = (int)MIN(length - k_from, 8);
             {
                 const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
                 GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
                 if (aligned_a && at_outer < m_left
                     && at_k + 1 < k_left) {
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-
                     union { uint2 all[1]; float one[2]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
@@ -354,12 +327,8 @@ GC_INLINE void kernel_name_body(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t k = first + e;
                         const float v0 = v0_wide.one[e];
-                        
                         next_a[e] = v0;
-
-                        
                     }
-                    
                 } else
                 {
                     GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -368,27 +337,20 @@ GC_INLINE void kernel_name_body(
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
-
                             const float v0 = x0[k + m * a3];
-                            
                             next_a[e] = v0;
-
-                            
                         }
                     }
-                    
                 }
             }
             {
                 const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
                 GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
                 if (aligned_b && at_outer + 1 < n_left
                     && at_k < k_left) {
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-
                     union { uint2 all[1]; float one[2]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
@@ -396,12 +358,8 @@ GC_INLINE void kernel_name_body(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t n = first + e;
                         const float v0 = v0_wide.one[e];
-                        
                         next_b[e] = v0;
-
-                        
                     }
-                    
                 } else
                 {
                     GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -410,15 +368,10 @@ GC_INLINE void kernel_name_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-
                             const float v0 = x1[k * a6 + n];
-                            
                             next_b[e] = v0;
-
-                            
                         }
                     }
-                    
                 }
             }
         }
@@ -447,14 +400,12 @@ GC_INLINE void kernel_name_body(
         if (k_from < length) {
             {
                 const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
                 GC_UNROLL for (int e = 0; e < 2; e++)
                     tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
                         = (next_a[e]);
             }
             {
                 const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
                 GC_UNROLL for (int e = 0; e < 2; e++)
                     tile_b[(place * 8 + at_k) * 68 + at_outer + e]
                         = (next_b[e]);
@@ -476,17 +427,15 @@ GC_INLINE void kernel_name_body(
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
                 y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
-
             }
         }
         GC_BARRIER();
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_f548ae50(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_6595ef5a(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -505,7 +454,7 @@ GC_KERNEL void contract_dot_where_f548ae50(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    kernel_name_body(
+    contract_dot_where_6595ef5a_body(
         memory0,
         memory1,
         memory2,

@@ -61,7 +61,6 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
 }
 
 /* The matrix unit of compute capability 8.0; what is older does the same slowly.
-
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
@@ -191,7 +190,7 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_dot_mul_68487c3f_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -254,7 +253,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-
                     GC_COPY(to, &x0[k + m * a2]);
                 } else
                 {
@@ -264,11 +262,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
-
                             const float v0 = x0[k + m * a2];
                             float bits;
                             bits = v0;
-
                             words[e] = gc_bitcast_uint32_t_float(bits);
                         }
                     }
@@ -287,7 +283,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-
                     GC_COPY(to, &x1[k * a6 + n]);
                 } else
                 {
@@ -297,11 +292,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-
                             const float v0 = x1[k * a6 + n];
                             float bits;
                             bits = v0;
-
                             words[e] = gc_bitcast_uint32_t_float(bits);
                         }
                     }
@@ -322,13 +315,11 @@ GC_INLINE void kernel_name_body(
                             right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
                         }
                         GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
-
                     }
                     GC_UNROLL for (int i = 0; i < 2; i++) {
                         uint32_t left[4];
                         GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
                         GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
-
                         GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
                     }
                 }
@@ -344,13 +335,11 @@ GC_INLINE void kernel_name_body(
                         right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
                     }
                     GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
-
                 }
                 GC_UNROLL for (int i = 0; i < 2; i++) {
                     uint32_t left[4];
                     GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
                     GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
-
                     GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
                 }
             }
@@ -376,16 +365,14 @@ GC_INLINE void kernel_name_body(
                 const int64_t n = n_at;
                 const float t0 = __fdividef(1.0f, p0);
                 y0[m * a9 + n] = __expf(gc_fma_float(dot0, p1, x2[n])) * t0;
-
             }
         }
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_mul_809531de(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_mul_68487c3f(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -404,7 +391,7 @@ GC_KERNEL void contract_dot_mul_809531de(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    kernel_name_body(
+    contract_dot_mul_68487c3f_body(
         memory0,
         memory1,
         memory2,

@@ -69,7 +69,7 @@ GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 }
 GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void map_abs_d7a3fd60_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -84,15 +84,13 @@ GC_INLINE void kernel_name_body(
         const int64_t i = at;
         {
             y0[i] = gc_cabs_float(gc_cmul_cfloat(x0[i], x1[i]));
-
         }
-
     }
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void map_abs_628d6d69(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_d7a3fd60(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -109,7 +107,7 @@ GC_KERNEL void map_abs_628d6d69(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory1);
     char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
-    kernel_name_body(
+    map_abs_d7a3fd60_body(
         memory0,
         memory1,
         memory2,

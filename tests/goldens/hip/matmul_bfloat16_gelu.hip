@@ -140,7 +140,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_dot_cast_10547f81_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -203,7 +203,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-
                     next_a[r] = *(const GC_GLOBAL uint4 *)&x0[k + m * a2];
                 } else
                 {
@@ -213,11 +212,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
-
                             const uint16_t v0 = x0[k + m * a2];
                             uint16_t bits;
                             bits = v0;
-
                             words[e / 2] |= (uint32_t)bits << e % 2 * 16;
                         }
                     }
@@ -235,7 +232,6 @@ GC_INLINE void kernel_name_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-
                     next_b[r] = *(const GC_GLOBAL uint4 *)&x1[k * a6 + n];
                 } else
                 {
@@ -245,11 +241,9 @@ GC_INLINE void kernel_name_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-
                             const uint16_t v0 = x1[k * a6 + n];
                             uint16_t bits;
                             bits = v0;
-
                             words[e / 2] |= (uint32_t)bits << e % 2 * 16;
                         }
                     }
@@ -268,7 +262,6 @@ GC_INLINE void kernel_name_body(
                             const uint32_t bits = ((const GC_SHARED uint16_t *)run)[column % 8];
                             right[j][e / 2] = e % 2 ? right[j][e / 2] | bits << 16 : bits;
                         }
-
                     }
                     GC_UNROLL for (int i = 0; i < 2; i++) {
                         uint32_t left[2];
@@ -277,7 +270,6 @@ GC_INLINE void kernel_name_body(
                             const GC_SHARED uint4 *const run = tile_a + place * 512 + ((row) * 8 + ((column / 8) ^ (row) % 8));
                             left[e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
                         }
-
                         GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j]);
                     }
                 }
@@ -292,7 +284,6 @@ GC_INLINE void kernel_name_body(
                         const uint32_t bits = ((const GC_SHARED uint16_t *)run)[column % 8];
                         right[j][e / 2] = e % 2 ? right[j][e / 2] | bits << 16 : bits;
                     }
-
                 }
                 GC_UNROLL for (int i = 0; i < 2; i++) {
                     uint32_t left[2];
@@ -301,7 +292,6 @@ GC_INLINE void kernel_name_body(
                         const GC_SHARED uint4 *const run = tile_a + place * 512 + ((row) * 8 + ((column / 8) ^ (row) % 8));
                         left[e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
                     }
-
                     GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j]);
                 }
             }
@@ -339,18 +329,16 @@ GC_INLINE void kernel_name_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
-                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
                 y0[m * a9 + n] = gc_store_bfloat16(t1);
-
             }
         }
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_3bcbe60d(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_10547f81(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -369,7 +357,7 @@ GC_KERNEL void contract_dot_cast_3bcbe60d(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    kernel_name_body(
+    contract_dot_cast_10547f81_body(
         memory0,
         memory1,
         memory2,

@@ -65,7 +65,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void contract_dot_where_d21f9b9c_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -112,14 +112,12 @@ GC_INLINE void kernel_name_body(
         const int k_left = (int)MIN(length, 8), place = 0;
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
             GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
             if (aligned_a && at_outer < m_left
                 && at_k + 1 < k_left) {
                 const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-
                 union { uint2 all[1]; float one[2]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
@@ -127,12 +125,8 @@ GC_INLINE void kernel_name_body(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t k = first + e;
                     const float v0 = v0_wide.one[e];
-                    
                     next_a[e] = v0;
-
-                    
                 }
-                
             } else
             {
                 GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -141,27 +135,20 @@ GC_INLINE void kernel_name_body(
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
-
                         const float v0 = x0[k + m * a3];
-                        
                         next_a[e] = v0;
-
-                        
                     }
                 }
-                
             }
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
             GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
             if (aligned_b && at_outer + 1 < n_left
                 && at_k < k_left) {
                 const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-
                 union { uint2 all[1]; float one[2]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
@@ -169,12 +156,8 @@ GC_INLINE void kernel_name_body(
                 GC_UNROLL for (int e = 0; e < 2; e++) {
                     const int64_t n = first + e;
                     const float v0 = v0_wide.one[e];
-                    
                     next_b[e] = v0;
-
-                    
                 }
-                
             } else
             {
                 GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -183,27 +166,20 @@ GC_INLINE void kernel_name_body(
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
-
                         const float v0 = x1[k * a6 + n];
-                        
                         next_b[e] = v0;
-
-                        
                     }
                 }
-                
             }
         }
         {
             const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
                     = (next_a[e]);
         }
         {
             const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
             GC_UNROLL for (int e = 0; e < 2; e++)
                 tile_b[(place * 8 + at_k) * 68 + at_outer + e]
                     = (next_b[e]);
@@ -218,14 +194,12 @@ GC_INLINE void kernel_name_body(
             const int k_left = (int)MIN(length - k_from, 8);
             {
                 const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
                 GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
                 if (aligned_a && at_outer < m_left
                     && at_k + 1 < k_left) {
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-
                     union { uint2 all[1]; float one[2]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
@@ -233,12 +207,8 @@ GC_INLINE void kernel_name_body(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t k = first + e;
                         const float v0 = v0_wide.one[e];
-                        
                         next_a[e] = v0;
-
-                        
                     }
-                    
                 } else
                 {
                     GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -247,27 +217,20 @@ GC_INLINE void kernel_name_body(
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
-
                             const float v0 = x0[k + m * a3];
-                            
                             next_a[e] = v0;
-
-                            
                         }
                     }
-                    
                 }
             }
             {
                 const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
                 GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
                 if (aligned_b && at_outer + 1 < n_left
                     && at_k < k_left) {
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-
                     union { uint2 all[1]; float one[2]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
@@ -275,12 +238,8 @@ GC_INLINE void kernel_name_body(
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int64_t n = first + e;
                         const float v0 = v0_wide.one[e];
-                        
                         next_b[e] = v0;
-
-                        
                     }
-                    
                 } else
                 {
                     GC_UNROLL for (int e = 0; e < 2; e++) {
@@ -289,15 +248,10 @@ GC_INLINE void kernel_name_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-
                             const float v0 = x1[k * a6 + n];
-                            
                             next_b[e] = v0;
-
-                            
                         }
                     }
-                    
                 }
             }
         }
@@ -326,14 +280,12 @@ GC_INLINE void kernel_name_body(
         if (k_from < length) {
             {
                 const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-
                 GC_UNROLL for (int e = 0; e < 2; e++)
                     tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
                         = (next_a[e]);
             }
             {
                 const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-
                 GC_UNROLL for (int e = 0; e < 2; e++)
                     tile_b[(place * 8 + at_k) * 68 + at_outer + e]
                         = (next_b[e]);
@@ -355,17 +307,15 @@ GC_INLINE void kernel_name_body(
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
                 y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
-
             }
         }
         GC_BARRIER();
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_489b200a(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_d21f9b9c(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -384,7 +334,7 @@ GC_KERNEL void contract_dot_where_489b200a(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    kernel_name_body(
+    contract_dot_where_d21f9b9c_body(
         memory0,
         memory1,
         memory2,

@@ -79,7 +79,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_INLINE void kernel_name_body(
+GC_INLINE void row_max_sum_div_f4ff6d77_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
@@ -105,8 +105,7 @@ GC_INLINE void kernel_name_body(
         float max0_part = gc_bits_float(0xff800000u);
         for (int64_t j = own; j < length; j += 64) {
             const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, (t0));
-
+            max0_part = gc_max_float(max0_part, t0);
         }
         max0 = max0_part;
         fold_float[GC_ITEM] = max0;
@@ -133,7 +132,6 @@ GC_INLINE void kernel_name_body(
         #endif
         max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
-
     }
     GC_SHARED float *row0 = (GC_SHARED float *)(scratch + 0)
         + GC_ITEM / 64 * a3;
@@ -145,10 +143,9 @@ GC_INLINE void kernel_name_body(
         float sum1_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
             const float t1 = x0[i * a2 + j];
-            const float t2 = gc_exp_float((t1 - max0));
+            const float t2 = gc_exp_float(t1 - max0);
             row0[j] = t2;
-            sum1_part = sum1_part + (t2);
-
+            sum1_part = sum1_part + t2;
         }
         fold_float[GC_ITEM] = sum1_part;
         GC_BARRIER();
@@ -174,21 +171,16 @@ GC_INLINE void kernel_name_body(
         #endif
         sum1_part = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
-
-
         sum1 = sum1_part;
-        
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
         y0[i * a4 + j] = row0[j] / sum1;
-
     }
-
 }
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_aa16a41b(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_f4ff6d77(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -203,7 +195,7 @@ GC_KERNEL void row_max_sum_div_aa16a41b(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
-    kernel_name_body(
+    row_max_sum_div_f4ff6d77_body(
         memory0,
         memory1,
         *(const gc_words *)(own + 2), (int *)own[10], group);

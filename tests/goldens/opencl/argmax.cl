@@ -21,7 +21,7 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_max_min_cast_f1d73ca6(
+GC_KERNEL void row_max_min_cast_c9516a6b(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -47,7 +47,7 @@ GC_KERNEL void row_max_min_cast_f1d73ca6(
         float max0_part = gc_bits_float(0xff800000u);
         for (int64_t j = own; j < length; j += 64) {
             const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, (t0));
+            max0_part = gc_max_float(max0_part, t0);
         }
         max0 = max0_part;
         fold_float[GC_ITEM] = max0;

@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void contract_weighted_0833cb03(
+GC_KERNEL void contract_weighted_b64cb77a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -173,7 +173,7 @@ GC_KERNEL void contract_weighted_0833cb03(
                     const float t0 = x0[b * a14 + s * a15 + a16];
                     const float t1 = x1[b * a17 + s];
                     const float t2 = x0[b * a14 + s * a15 + a18];
-                    const float t3 = gc_exp_float(((score1 * p0) - t2));
+                    const float t3 = gc_exp_float((score1 * p0) - t2);
                     value0 = (((score / t0) + t1) * t3) * p1;
                     value1 = t3 / t0;
                 }

@@ -23,7 +23,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_0c8901b7(
+GC_KERNEL void map_sub_7d22de9a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -51,9 +51,9 @@ GC_KERNEL void map_sub_0c8901b7(
             const float t1 = x1[i];
             const float t2 = x2[i];
             const float t3 = p0 * sqrt(t2);
-            const float t4 = (gc_log_float((t0 / t1)) + (p1 * t2)) / t3;
-            const float t5 = t0 * (p2 * (1.0f + gc_erf_float((t4 * p3))));
-            const float t6 = (t1 * gc_exp_float((p4 * t2))) * (p5 * (1.0f + gc_erf_float(((t4 - t3) * p6))));
+            const float t4 = (gc_log_float(t0 / t1) + (p1 * t2)) / t3;
+            const float t5 = t0 * (p2 * (1.0f + gc_erf_float(t4 * p3)));
+            const float t6 = (t1 * gc_exp_float(p4 * t2)) * (p5 * (1.0f + gc_erf_float((t4 - t3) * p6)));
             y0[i] = t5 - t6;
         }
     }

@@ -15,7 +15,7 @@ GC_INLINE float gc_tanh_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_bf9a3645(
+GC_KERNEL void map_sub_943f9fe3(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -31,7 +31,7 @@ GC_KERNEL void map_sub_bf9a3645(
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
         const int64_t i = at;
         {
-            y0[i] = gc_tanh_float(((x0[i] * p0) + 1.0f)) - x1[i];
+            y0[i] = gc_tanh_float((x0[i] * p0) + 1.0f) - x1[i];
         }
     }
 }

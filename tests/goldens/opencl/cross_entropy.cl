@@ -44,7 +44,7 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_acf12627(
+GC_KERNEL void row_max_sum_a00e4d90(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -72,7 +72,7 @@ GC_KERNEL void row_max_sum_acf12627(
         float max0_part = gc_bits_float(0xff800000u);
         for (int64_t j = own; j < length; j += 64) {
             const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, (t0));
+            max0_part = gc_max_float(max0_part, t0);
         }
         max0 = max0_part;
         fold_float[GC_ITEM] = max0;
@@ -109,7 +109,7 @@ GC_KERNEL void row_max_sum_acf12627(
         for (int64_t j = first + own; j < last; j += 64) {
             const float t1 = x0[i * a2 + j];
             const float t2 = t1 - max0;
-            sum1_part = sum1_part + (gc_exp_float(t2));
+            sum1_part = sum1_part + gc_exp_float(t2);
         }
         fold_float[GC_ITEM] = sum1_part;
         GC_BARRIER();

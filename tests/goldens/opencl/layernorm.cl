@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_00210b3f(
+GC_KERNEL void row_sum_m2_mul_3c8caf3e(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -46,8 +46,8 @@ GC_KERNEL void row_sum_m2_mul_00210b3f(
         float m21_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
             const float t0 = x0[i * a2 + j];
-            sum0_part = sum0_part + (t0);
-            m21_part = m21_part + (t0);
+            sum0_part = sum0_part + t0;
+            m21_part = m21_part + t0;
         }
         fold_float[GC_ITEM] = sum0_part;
         GC_BARRIER();
@@ -135,7 +135,7 @@ GC_KERNEL void row_sum_m2_mul_00210b3f(
         m21 = m21_part;
     }
     const float t2 = sum0 / p0;
-    const float t3 = sqrt(((m21 / p1) + p2));
+    const float t3 = sqrt((m21 / p1) + p2);
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
         const float t1 = x0[i * a2 + j];
         y0[i * a3 + j] = ((t1 - t2) / t3) * x1[j];

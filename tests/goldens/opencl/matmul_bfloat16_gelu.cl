@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_4305897b(
+GC_KERNEL void contract_dot_cast_0f1d59a5(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -284,7 +284,7 @@ GC_KERNEL void contract_dot_cast_4305897b(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
-                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float((t0 * p1)) + 1.0f)));
+                const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
                 y0[m * a9 + n] = gc_store_bfloat16(t1);
             }
         }

@@ -21,7 +21,7 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_1e9af6ac(
+GC_KERNEL void row_min_cast_a4b907ed(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -80,7 +80,7 @@ GC_KERNEL void row_min_cast_1e9af6ac(
             const float t29 = t28 - x1[j * 16 + 7];
             const float t31 = t30 - x1[j * 16 + 15];
             const float t32 = ((((t1 * t1) + (t3 * t3)) + ((t5 * t5) + (t7 * t7))) + (((t9 * t9) + (t11 * t11)) + ((t13 * t13) + (t15 * t15)))) + ((((t17 * t17) + (t19 * t19)) + ((t21 * t21) + (t23 * t23))) + (((t25 * t25) + (t27 * t27)) + ((t29 * t29) + (t31 * t31))));
-            min0_part = gc_min_float(min0_part, (t32));
+            min0_part = gc_min_float(min0_part, t32);
         }
         min0 = min0_part;
         fold_float[GC_ITEM] = min0;

@@ -81,7 +81,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_sqrt_59bc8efc(
+GC_KERNEL void map_sqrt_10d8ccd2(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -103,15 +103,12 @@ GC_KERNEL void map_sqrt_59bc8efc(
             const int64_t last = MIN(first + 1, length);
             float sum_all0_part = -0.0f;
             for (int64_t j = first; j < last; j += 1) {
-                sum_all0_part = sum_all0_part + (x0[j]);
+                sum_all0_part = sum_all0_part + x0[j];
             }
             if (block * 1 < own_length) {
                 int level = 0;
-                int64_t merged = MIN(own_length - block * 1, 1);
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)1 << level;
                     sum_all0_part = sum_all0_level[level] + sum_all0_part;
-                    merged += full;
                 }
                 sum_all0_level[level] = sum_all0_part;
             }

@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void scan_cumsum_a313a71a(
+GC_KERNEL void scan_cumsum_d39e59ba(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -28,7 +28,7 @@ GC_KERNEL void scan_cumsum_a313a71a(
         float cumsum0 = -0.0f;
         for (int64_t j = 0; j < a1; j++) {
             {
-                cumsum0 = cumsum0 + (x0[i + j * a2]);
+                cumsum0 = cumsum0 + x0[i + j * a2];
                 y0[i + j * a3] = cumsum0;
             }
         }

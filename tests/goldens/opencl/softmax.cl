@@ -25,7 +25,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void row_max_sum_div_a5bb9356(
+GC_KERNEL void row_max_sum_div_ce31eaf7(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
@@ -52,7 +52,7 @@ GC_KERNEL void row_max_sum_div_a5bb9356(
         float max0_part = gc_bits_float(0xff800000u);
         for (int64_t j = own; j < length; j += 64) {
             const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, (t0));
+            max0_part = gc_max_float(max0_part, t0);
         }
         max0 = max0_part;
         fold_float[GC_ITEM] = max0;
@@ -90,9 +90,9 @@ GC_KERNEL void row_max_sum_div_a5bb9356(
         float sum1_part = -0.0f;
         for (int64_t j = first + own; j < last; j += 64) {
             const float t1 = x0[i * a2 + j];
-            const float t2 = gc_exp_float((t1 - max0));
+            const float t2 = gc_exp_float(t1 - max0);
             row0[j] = t2;
-            sum1_part = sum1_part + (t2);
+            sum1_part = sum1_part + t2;
         }
         fold_float[GC_ITEM] = sum1_part;
         GC_BARRIER();

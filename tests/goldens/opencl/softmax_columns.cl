@@ -25,7 +25,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_fb7811ed(
+GC_KERNEL void column_max_sum_div_9a0ac8b1(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -51,7 +51,7 @@ GC_KERNEL void column_max_sum_div_fb7811ed(
         for (int64_t j = own; j < length; j += 8) {
             {
                 const float t0 = x0[i + j * a2];
-                max0_part = gc_max_float(max0_part, (t0));
+                max0_part = gc_max_float(max0_part, t0);
             }
         }
         max0 = max0_part;
@@ -95,17 +95,14 @@ GC_KERNEL void column_max_sum_div_fb7811ed(
             for (int64_t j = first; j < last; j += 1) {
                 {
                     const float t1 = x0[i + j * a2];
-                    const float t2 = gc_exp_float((t1 - max0));
-                    sum1_part = sum1_part + (t2);
+                    const float t2 = gc_exp_float(t1 - max0);
+                    sum1_part = sum1_part + t2;
                 }
             }
             if (block * 16 < own_length) {
                 int level = 0;
-                int64_t merged = MIN(own_length - block * 16, 16);
                 for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)16 << level;
                     sum1_part = sum1_level[level] + sum1_part;
-                    merged += full;
                 }
                 sum1_level[level] = sum1_part;
             }
@@ -137,7 +134,7 @@ GC_KERNEL void column_max_sum_div_fb7811ed(
     for (int64_t j = own; j < (live ? a1 : 0); j += 8) {
         {
             const float t3 = x0[i + j * a2];
-            const float t4 = gc_exp_float((t3 - max0));
+            const float t4 = gc_exp_float(t3 - max0);
             y0[i + j * a3] = t4 / sum1;
         }
     }

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_1c770247(
+GC_KERNEL void column_m2_div_6ee16d2d(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -45,7 +45,7 @@ GC_KERNEL void column_m2_div_1c770247(
             if (last - first == 16) {
                 GC_UNROLL for (int64_t j = first; j < first + 16; j++) {
                     {
-                        m20_part = m20_part + (x0[i + j * a2]);
+                        m20_part = m20_part + x0[i + j * a2];
                     }
                 }
                 m20_mean_part = m20_part / (float)(last - first);
@@ -59,7 +59,7 @@ GC_KERNEL void column_m2_div_1c770247(
             } else if (first < last) {
                 for (int64_t j = first; j < last; j++) {
                     {
-                        m20_part = m20_part + (x0[i + j * a2]);
+                        m20_part = m20_part + x0[i + j * a2];
                     }
                 }
                 m20_mean_part = m20_part / (float)(last - first);
