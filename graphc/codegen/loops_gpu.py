@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -24,13 +25,15 @@ from graphc.codegen.spell_gpu import GpuSpeller
 from graphc.codegen.weighted_gpu import weighted
 from graphc.codegen.wide_gpu import WORDS as WIDE_WORDS
 from graphc.codegen.wide_gpu import Moved, first_of, wide
-from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations
-from graphc.ir.ops import M2
+from graphc.ir.kernel import Accumulate, If, Kernel, Let, Local, Loop, Store, Template, accumulations, below
+from graphc.ir.ops import M2, SUM
 from graphc.ir.program import KernelSource
 from graphc.ir.target import Target, rounded_up
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
+EACH = 16           # elements of a row that an item reads at once, if
+SHORT = 24          # they cost no more operations than that: those are written out
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted}
 
 
@@ -77,8 +80,7 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "words": words, "shared_words": model.crowded and language.shared_words,
               "teams": model.teams_text(), "members": most if members else 0,
-              "shared": [{"name": n, "type": t, "size": model.group} for n, t in model.shared.items()]
-              + [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
+              "shared": [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
               "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
     return _filled(environment, model.name, json.dumps(values)), most
 
@@ -110,7 +112,6 @@ class _Model:
         self.group = self.spell.language.target.group
         self.scratch = 0
         self.crowded = False                # it is short of registers
-        self.shared: dict[str, str] = {}    # arrays of one element for each item -> type
         self.inside = False                 # a loop whose turns are dealt out to the items of a team
         loops = [s for s in kernel.body if type(s) is Loop and s.kind == "reduce"]
         reduces = any(accumulations(loop.body)[0].order != "chain" for loop in loops)
@@ -119,7 +120,7 @@ class _Model:
         if share:
             items = self.group // kernel.chunk
             self.team = _Team(items, "own", kernel.chunk if kernel.tiled else 1)
-        self.shared_sizes: dict[str, tuple[str, int]] = {}      # arrays of templates -> type and elements
+        self.shared_sizes: dict[str, tuple[str, int]] = {}      # arrays in shared memory -> type and elements
         for template in (s for s in kernel.body if type(s) is Template):
             self.team = _Team(self.group, "own", 1)
             for block in (x.block for x in template.spans if x.block is not None):
@@ -303,7 +304,9 @@ class _Model:
         out = {"kind": "reduce", "axis": s.axis.name, "stop": stop, "bound": bound, "exact": exact, "lanes": lanes,
                "teams": teams, "chunk": chunk, "single": s.axis.extent <= chunk * teams,
                "lane": own if teams == 1 else f"{own} % {lanes}" if lanes > 1 else "0",
-               "team": own if lanes == 1 else f"({own} / {lanes})", "stride": team.apart, "apart": team.apart * lanes}
+               "team": own if lanes == 1 else f"({own} / {lanes})", "stride": team.apart, "apart": team.apart * lanes,
+               "each": (EACH if exact else chunk // lanes) if lanes > 1 and _is_short(s.body) else 0,
+               "group": self.group}
         out["lane"] = f"({out['lane']})" if "%" in out["lane"] else out["lane"]
         accumulators = [self.accumulator(x) for x in sums]
         for a, x in zip(accumulators, sums, strict=True):
@@ -312,20 +315,34 @@ class _Model:
             if a["state"]:
                 again = _without_locals(s.body, x)
                 a["again"] = self.statements(again, {x.name: self._deviation_step})
+            a["like"] = next((y.name for y in sums if a["state"] and y.op is SUM and y.value is x.value), "")
+        like = {a["name"] for a in accumulators if a["like"]}
         inside, self.inside = self.inside, True
         out["accumulators"], out["counted"] = accumulators, any(x.op is M2 for x in sums)
-        out["body"] = self.statements(s.body, {x.name: self._step for x in sums})
+        steps = {x.name: self._mean_step(x.name in like, out["each"]) if x.op is M2 else self._step for x in sums}
+        out["body"] = self.statements(s.body, steps)
         self.inside = inside
         return out
 
     def _shared(self, what: str, register: str) -> str:
         name = f"{what}_{register}"
-        self.shared[name] = register
+        self.shared_sizes[name] = register, 2 * self.group
         return name
 
     def _step(self, s: Accumulate) -> dict:
         part = f"{s.name}_part"
         return _step(f"{part} = {filled(self._combine(s), part, self.spell.expr(s.value))}")
+
+    def _mean_step(self, is_known: bool, each: int) -> Callable[[Accumulate], dict]:
+        """What the deviations need first: a sum, unless another accumulation has the same, and in registers what they
+        are of, where a lane reads as much as they hold."""
+        def step(s: Accumulate) -> dict:
+            value, part = self.spell.expr(s.value), f"{s.name}_part"
+            kept = [f"{s.name}_kept[r] = {value}"] if each else []
+            added = [] if is_known else [f"{part} = {part} + "]
+            return _step("".join(x + f"({value})" for x in added),
+                         "; ".join([*kept, *(x + f"{s.name}_kept[r]" for x in added)]))
+        return step
 
     def _deviation_step(self, s: Accumulate) -> dict:
         register = self.spell.language.register(s.dtype)
@@ -341,8 +358,15 @@ class _Model:
         return self.spell.binary(s.op.combine, s.dtype)
 
 
-def _step(text: str) -> dict:
-    return {"kind": "accumulate", "step": text}
+def _step(text: str, whole: str | None = None) -> dict:
+    """whole: what stands there in its place where all that a lane reads of a chunk is written out."""
+    return {"kind": "accumulate", "step": text, "whole": text if whole is None else whole}
+
+
+def _is_short(body: tuple) -> bool:
+    """Whether it is worth writing out for each of several elements: what waits for the memory, and not for itself."""
+    return (all(type(s) in (Let, Store, Accumulate) for s in body)
+            and len(list(below(s.value for s in body))) <= SHORT)
 
 
 def _without_locals(body: tuple, kept: Accumulate) -> tuple:
