@@ -36,6 +36,7 @@ from graphc.runtime.device import (
 from graphc.runtime.image import Layout
 
 GROUP = 256  # threads of a block, as the dialects have them
+ROOM = 40 << 10  # bytes of shared memory at launch that every kernel may have beside 8 KB of its own
 DIRECT = 2  # runs of a program before its launches become a graph
 STORE = cache.Store("cubins")
 COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) void gc_copy(const long long *table)
@@ -89,7 +90,8 @@ class CudaBackend(DeviceBackend):
 
     @cached_property
     def dialect(self) -> str:
-        return "cuda"
+        """"plain" is for devices whose matrix unit, if they have one, is another."""
+        return "cuda" if self.is_available() is not None or int(self._queue.architecture) >= 80 else "cuda-plain"
 
     @cached_property
     def _queue(self) -> CupyQueue:
@@ -268,6 +270,7 @@ class CupyQueue:
 
     def launch(self, kernel: Any, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
         """With a table of its own, which goes back to the pool when all is enqueued: the stream keeps the order."""
+        self.make_room(kernel, shared)
         parts = []
         for groups, buffers, words in members:
             words[: len(buffers)] = 0
@@ -277,6 +280,11 @@ class CupyQueue:
         with self.here():
             self.upload(memory.ptr, table)
             self.start(kernel, sum(work.groups for work in members), shared, memory.ptr)
+
+    def make_room(self, kernel: Any, shared: int) -> None:
+        """Let a kernel have more shared memory than the device gives unasked."""
+        if shared > ROOM and not self.hip:
+            kernel.max_dynamic_shared_size_bytes = shared
 
     def upload(self, address: int, words: np.ndarray) -> None:
         """A few words to the device, through memory of the driver's: they may be changed when this returns."""
@@ -395,6 +403,7 @@ class _Tables:
         if not members:
             return
         first = len(self._words)
+        self._queue.make_room(kernel, launch.scratch)
         self._launches.append((kernel, sum(m.chunks for m in members), launch.scratch, first))
         parts = [(m.chunks, [0] * len(m.slots), [*[0] * len(m.slots), *m.args, step]) for m in members]
         self._words += table_of(parts, 0)

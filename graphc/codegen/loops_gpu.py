@@ -32,6 +32,7 @@ from graphc.ir.target import Target, rounded_up
 from graphc.ir.trees import CHUNKS, LANES
 
 ALIGNMENT = 16      # of a local array in shared memory
+SIZES = {"int": 4, "float": 4, "double": 8, "uint4": 16}        # bytes of what lies in such an array
 EACH = 16           # elements of a row that an item reads at once, if
 SHORT = 24          # they cost no more operations than that: those are written out
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted}
@@ -53,10 +54,10 @@ def most_members(target: Target, buffers: int, words: int) -> int:
 
 
 @functools.cache
-def _preamble(environment, name: str) -> str:
+def _preamble(environment, name: str, on_unit: bool) -> str:
     language = dialect(name)
     return environment.get_template(f"{language.name}/preamble.j2").render(
-        group=language.target.group, unit=language.unit, kind=name.partition("-")[2]).strip()
+        group=language.target.group, unit=language.unit if on_unit else None, kind=name.partition("-")[2]).strip()
 
 
 def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, int]:
@@ -81,6 +82,8 @@ def _text(environment, model: _Model, entry: str, members: bool) -> tuple[str, i
               "words": words, "shared_words": model.crowded and language.shared_words,
               "teams": model.teams_text(), "members": most if members else 0,
               "shared": [{"name": n, "type": t, "size": size} for n, (t, size) in model.shared_sizes.items()],
+              "in_scratch": [{"name": n, "type": t, "at": at} for n, (t, at) in model.in_scratch.items()],
+              "on_unit": any(type(s) is Template and s.name == "mma" for s in kernel.body),
               "chunk": kernel.chunk, "total": total, "group": model.group, "wide": neighbours}
     return _filled(environment, model.name, json.dumps(values)), most
 
@@ -90,8 +93,9 @@ def _filled(environment, name: str, model: str) -> str:
     """The text for a model, which is plain data. Many kernels of one program have the same."""
     loops = macros(environment, "gpu/loops.j2")
     k = json.loads(model)
+    preamble = _preamble(environment, name, k["on_unit"])
     return tidied(environment.get_template("gpu/kernel.j2").render(k=k, loops=loops, table=dialect(name).table,
-                                                                   preamble=_preamble(environment, name)))
+                                                                   preamble=preamble))
 
 
 class _Team(Struct, frozen=True):
@@ -121,6 +125,8 @@ class _Model:
             items = self.group // kernel.chunk
             self.team = _Team(items, "own", kernel.chunk if kernel.tiled else 1)
         self.shared_sizes: dict[str, tuple[str, int]] = {}      # arrays in shared memory -> type and elements
+        self.in_scratch: dict[str, tuple[str, int]] = {}        # arrays in scratch -> type, and where they begin
+        self.is_large = False               # a group takes most of a multiprocessor's registers
         for template in (s for s in kernel.body if type(s) is Template):
             self.team = _Team(self.group, "own", 1)
             for block in (x.block for x in template.spans if x.block is not None):
@@ -136,11 +142,21 @@ class _Model:
     @property
     def room(self) -> int:
         """Groups that a multiprocessor should have room for: while items wait for one another, another group's work."""
+        if self.is_large:
+            return 1
         return 4 if self.shares and not self.is_template else 2
 
     @property
     def is_template(self) -> bool:
         return any(type(s) is Template for s in self.kernel.body)
+
+    def keep(self, name: str, register: str, size: int, in_scratch: bool) -> None:
+        """An array of all items of the group, of more bytes than every kernel may have if it is in scratch."""
+        if in_scratch:
+            self.in_scratch[name] = register, self.scratch
+            self.scratch += rounded_up(size * SIZES[register], ALIGNMENT)
+        else:
+            self.shared_sizes[name] = register, size
 
     def teams_text(self) -> dict | None:
         if not self.shares:

@@ -5,7 +5,8 @@ float32, which are rounded to TF32 on their way out of shared memory. Tiles of b
 memory, along k or across. Where the unit's lanes hold parts of several rows, matrices of 8 rows of 16 bytes are read,
 and turned where that is the wrong way; those of float32 are read word by word then. Else a lane reads its own row. An
 item fetches runs of 16 bytes of a tile, by 16 bytes of each array where they lie together and addresses allow it. What
-is multiplied as it lies in memory is on its way meanwhile: copied, two tiles ahead, or in registers, one tile ahead.
+is multiplied as it lies in memory is on its way meanwhile: copied, three tiles ahead, or in registers, one tile ahead.
+So are the factors of the next step of k, out of shared memory into registers.
 """
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ CHUNK = CHUNKS["mma"]
 ROWS, DEPTH = 16, 2                 # of what a warp multiplies at once; of k, in runs
 RUN = 16                            # bytes of a tile that are fetched together
 SHORT, LONG = 4, 8                  # runs of k in a tile: less with long rows, so that all fits
-STAGES = 3                          # tiles in shared memory, with copies; one of them less without
+COPIED, KEPT = 4, 2                 # tiles in shared memory, with copies and without
+FEW_SUMS = 32                       # of an item, with which several groups' registers fit a multiprocessor
 PAD = 8                             # numbers behind a row of results there, if there is room
 
 
@@ -38,18 +40,21 @@ def mma(model, s: Template) -> dict:
     depth = run * (SHORT if max(m.length, n.length) > 64 else LONG)
     down = 4 if m.length > n.length else 2                  # warps below one another, and beside
     across = model.group // unit.lanes // down
-    stages = STAGES if unit.copies else STAGES - 1
+    stages = COPIED if unit.copies else KEPT
     a, b = (_fetched(model, s, operands[x], outer, depth, run) for x, outer in (("a", "m"), ("b", "n")))
     for f in (a, b):
         f["turn"] = _turn(f, unit.held, dtype)
         f["waits"] = f["plain"] and not unit.copies
-        model.shared_sizes[f"tile_{f['name']}"] = ("uint4", stages * f["size"])
-    room = stages * a["size"] * RUN // 4 // (down * ROWS)
+        model.keep(f"tile_{f['name']}", "uint4", stages * f["size"], in_scratch=True)
+    room = model.scratch // 4 // (down * ROWS)
+    sums = ROWS * unit.columns // unit.lanes
+    tall, broad = m.length // down // ROWS, n.length // across // unit.columns
+    model.is_large = tall * broad * sums > FEW_SUMS
     model.spell.helper("gc_bitcast_uint32_t_float" if dtype is dt.float32 else f"gc_load_{dtype}")
     return {"kind": "mma", "result": s.result, "chunk": CHUNK, "depth": depth, "group": model.group,
-            "unit": to_builtins(unit), "sums": ROWS * unit.columns // unit.lanes, "fragment": unit.held // 2 or 4,
+            "unit": to_builtins(unit), "sums": sums, "fragment": unit.held // 2 or 4, "wide": ROWS // unit.columns,
             "stages": stages, "down": down, "across": across, "rows": m.length // down, "columns": n.length // across,
-            "tall": m.length // down // ROWS, "broad": n.length // across // unit.columns, "step": DEPTH * run,
+            "tall": tall, "broad": broad, "step": DEPTH * run,
             "run": run, "words": dtype is dt.float32,
             "strip": min(n.length + PAD, room), "length": " * ".join(model.spell.extent(x) for x in k.axes),
             "several": k.size > CHUNK, "m": block_of(model, m), "n": block_of(model, n), "a": a, "b": b,

@@ -82,7 +82,7 @@ class Dialect(Struct, frozen=True):
 @functools.cache
 def dialect(name: str) -> Dialect:
     """That of a folder. Behind a hyphen: how many work items a group has, of a device that has fewer than most, or
-    which of the folder's matrix units the device has."""
+    which of the folder's matrix units the device has, or "plain" if it has none."""
     folder, _, kind = name.partition("-")
     own = _table(folder)
     family = own.get("family", folder)
@@ -91,7 +91,7 @@ def dialect(name: str) -> Dialect:
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
     units, limits = own.get("units", {}), both("target")
-    unit = units[kind] if kind and not kind.isdigit() else units.get("")
+    unit = units.get("") if not kind or kind.isdigit() else units[kind] if kind != "plain" else None
     if kind.isdigit():
         limits["group"] = int(kind)
     if unit is not None:

@@ -27,6 +27,7 @@ class Target(Struct, frozen=True):
     group      work items that share memory and barriers, and run a chunk together; 0: a chunk is one thread's
     scratch    bytes that a chunk may keep between the stages of a row
     shared     bytes of memory that a group of work items shares, for what templates keep there
+    large      the same of a group that asks for more
     buffers    of one kernel, with a few to spare
     templates  kinds of Template that codegen has a text for; what it has none for is plain loops. "panels": products
                that multiply by panels in memory
@@ -34,16 +35,19 @@ class Target(Struct, frozen=True):
     arguments  bytes that a launch's arguments may have, where its members' buffers and words are arguments; 0: they
                lie in memory
     matrix     what a matrix unit multiplies, by the names of `unit_type` (docs/numerics.md: an order of their own)
+    block      rows and columns of a result that a group computes on it, where there are many
     """
 
     group: int = 0
     scratch: int = CACHE_SCRATCH
     shared: int = 0
+    large: int = 0
     buffers: int = 56
     templates: tuple[str, ...] = ("gemm", "gemv", "attention", "weighted", "blocked", "panels")
     members: bool = True
     arguments: int = 0
     matrix: tuple[str, ...] = ()
+    block: tuple[int, int] = (128, 128)
 
 
 CPU = Target()

@@ -14,13 +14,15 @@ from graphc.ir.kernel import Operand, Span, Store, Template
 from graphc.ir.node import Node, make, rebuild
 from graphc.ir.ops import ADD, FMA, MUL, SCORES, WHERE
 from graphc.ir.target import rows_of_group
-from graphc.passes.contract import Contraction, nest
+from graphc.ir.trees import CHUNKS
+from graphc.passes.contract import MANY_BLOCKS, Contraction, nest
 from graphc.passes.diagonal import diagonal_of, is_const
 from graphc.passes.evaluate import QUERIES
 from graphc.passes.place import place
 from graphc.passes.read import Reader
 
 SCORE = "score"
+MOST_SUMS = 4 * CHUNKS["attention"]     # bytes of the results of a query, where there are twice as many
 GROUP_QUERIES = {4: 64, 8: 32}      # of a group of work items, by bytes of a score: those of 64 keys fit shared memory
 
 
@@ -107,9 +109,7 @@ class Attention(Contraction):
         d, slope = self.diagonal or (None, 1)
         if d is not None:
             operands.append(self._matrix("plain", self.plain, "n", "m", "m", renumber, {SCORE}))
-        group, queries = self.schedule.target.group, QUERIES
-        if group:
-            queries = rows_of_group(GROUP_QUERIES[self.node.dtype.accumulator.itemsize], group)
+        queries = self._queries_of_a_chunk()
         blocks = Axis("mb", -(-self.node.shape[-2] // queries))
         more = self.node.attrs[0]
         names = "ncer" if more else "nce"
@@ -117,6 +117,18 @@ class Attention(Contraction):
         return Template("attention", self.result, self.node.dtype.accumulator, spans, tuple(operands),
                         self._epilogue("m", names[-1], renumber),
                         (("diagonal", d), ("slope", slope), ("columns", more)))
+
+    def _queries_of_a_chunk(self) -> int:
+        """Of a group of work items twice as many where it may have more memory, its sums fit the registers, and that
+        leaves work for all groups."""
+        target, itemsize = self.schedule.target, self.node.dtype.accumulator.itemsize
+        if not target.group:
+            return QUERIES
+        queries = GROUP_QUERIES[itemsize]
+        blocks = prod(a.extent for a in self.spaces["b"]) * -(-self.node.shape[-2] // (2 * queries))
+        if target.large and blocks >= MANY_BLOCKS and self.node.srcs[-1].shape[-1] * itemsize <= MOST_SUMS:
+            queries *= 2
+        return rows_of_group(queries, target.group)
 
     def _part(self, operand: str) -> str:
         return ""       # all of them walk the same spaces

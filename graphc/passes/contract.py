@@ -242,7 +242,7 @@ class Contraction:
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit:
-            name, rows, columns = "mma", *_block_of_unit(m, n, k, stacks)
+            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, target.block)
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
@@ -383,11 +383,12 @@ def _block_of_group(m: int, n: int, stacks: int, itemsize: int, group: int) -> t
     return large, LARGE_BLOCK if is_wide else SMALL_BLOCK
 
 
-def _block_of_unit(m: int, n: int, k: int, stacks: int) -> tuple[int, int]:
-    """The same for a matrix unit, which is fed with larger blocks; with sums of several chunks of k, those of fewer
-    columns fit the registers."""
-    large = stacks * -(-m // LARGE_BLOCK) * -(-n // LARGE_BLOCK) >= MANY_BLOCKS
-    return (LARGE_BLOCK, LARGE_BLOCK if k <= CHUNKS["mma"] else SMALL_BLOCK) if large else (SMALL_BLOCK, SMALL_BLOCK)
+def _block_of_unit(m: int, n: int, stacks: int, most: tuple[int, int]) -> tuple[int, int]:
+    """The same for a matrix unit, which is fed with larger blocks."""
+    for rows, columns in (most, (LARGE_BLOCK, LARGE_BLOCK)):
+        if stacks * -(-m // rows) * -(-n // columns) >= MANY_BLOCKS:
+            return rows, columns
+    return SMALL_BLOCK, SMALL_BLOCK
 
 
 def _strip_of_group(m: int, k: int, group: int) -> tuple[int, int]:
