@@ -17,7 +17,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +211,11 @@ class CupyQueue:
         self._uploads = 0
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        """Whatever begins with the current device, as compiling does, says so, before the driver has its own words."""
+        self._current = partial(require_process, self._pid)
 
     def here(self) -> AbstractContextManager:
         """With this device as the current one, which CuPy allocates on and launches on. A new thread begins with the
@@ -245,7 +250,6 @@ class CupyQueue:
     # -------------------------------------------------------------------------------------------------- runtime.device
 
     def allocate(self, nbytes: int) -> Any:
-        require_process(self._pid)
         try:
             with self.here(), self.stream:  # memory of CuPy's pool belongs to the stream that asked for it
                 return self.cupy.cuda.alloc(nbytes)

@@ -203,8 +203,10 @@ def test_routines_that_cupy_has_otherwise(device, monkeypatch):
 def test_a_child_of_the_process_is_told(device):
     t = gc.asarray(np.arange(5.0)) + 1
     gc.realize(t)
-    driver.backend_of(device)._queue._pid += 1
-    for use in (t.numpy, lambda: gc.asarray(np.ones(3))):
+    backend = driver.backend_of(device)
+    backend._queue._pid += 1
+    backend._queue._after_fork()
+    for use in (t.numpy, lambda: gc.asarray(np.ones(3)), lambda: backend.compile([KernelSource("new", "")])):
         with pytest.raises(BackendError, match="forked after it used this device"):
             use()
 

@@ -239,6 +239,8 @@ def test_arithmetic(name, dtype):
 def test_real_binary(name, dtype):
     a, b = pairs(dtype)
     expected = quietly(numpy_of(name), a, b)
+    if name == "nextafter":
+        expected = np.where(a == b, b, expected)  # of zeros too, which NumPy before 2.5 has otherwise for float16
     if name == "nextafter" and dtype is gc.bfloat16:
         keep = np.isfinite(a.astype(np.float32))  # ml_dtypes steps out of infinity in its own way
         a, b, expected = a[keep], b[keep], expected[keep]

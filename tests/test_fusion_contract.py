@@ -255,7 +255,8 @@ def test_a_recurrence_over_few_states_is_one_text_again_and_again(states, backen
         score = gc.max(score[:, None] + costs, axis=0) + emitted
     plan = gc.plan(gc.max(score))
     assert len(plan.kernels) <= 40 and len({k.source for k in plan.kernels}) <= 6, f"{plan}"
-    assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < (16000 if backend == "opencl" else 15000)
+    longest = max(len(k.source.partition(k.name)[2]) for k in plan.kernels)
+    assert longest < (15000 if backend in ("cpu", "reference") else 17000)
 
 
 def test_an_index_that_data_gave_is_an_argument():
@@ -278,7 +279,7 @@ def test_an_index_that_data_gave_is_an_argument():
     assert (gc.counters() - before).program_misses == 0
 
 
-def test_vectors_made_orthogonal_one_after_the_other_share_a_few_texts():
+def test_vectors_made_orthogonal_one_after_the_other_share_a_few_texts(backend):
     """A chain of sums over one row, each of which has loops of its own, would be one text for each length of chain."""
     vectors = []
     for _ in range(12):
@@ -288,7 +289,8 @@ def test_vectors_made_orthogonal_one_after_the_other_share_a_few_texts():
         vectors.append(w / gc.sqrt(gc.sum(w * w)))
     plan = gc.plan(*vectors)
     assert len(plan.kernels) <= 40, f"{plan}"
-    assert max(len(k.source.partition(k.name)[2]) for k in plan.kernels) < 12000
+    longest = max(len(k.source.partition(k.name)[2]) for k in plan.kernels)
+    assert longest < (12000 if backend in ("cpu", "reference") else 14000)
 
 
 def test_much_work_over_columns_goes_row_by_row(backend):

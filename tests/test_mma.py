@@ -38,7 +38,7 @@ def device(request, monkeypatch) -> Iterator[CudaEmulated]:
     if backends.status()["cpu"] is not None:
         pytest.skip("there is no C compiler to compare with")
     dialect, _, name = request.param.partition(":")
-    found = CudaEmulated() if dialect == "cuda" else HipEmulated()
+    found = CudaEmulated() if dialect.startswith("cuda") else HipEmulated()
     found.dialect, found.wavefront = dialect, UNITS.get(dialect, 32)
     found._emulator._options += (f"-D__{name}__",) if name else ()
     monkeypatch.setitem(driver._backends, found.name, found)
@@ -105,8 +105,14 @@ def test_devices_that_take_a_step_in_parts(device):
         assert mismatch(DOT, (), dtype, (37, 45), (a @ b).numpy(), factors, (dtype.name,)) is None
 
 
+@pytest.mark.parametrize("device", ["cuda-plain"], indirect=True)
 def test_older_devices_do_without_the_unit(device):
-    device._emulator._options += ("-DEMU_NO_MATRIX_UNIT",)
+    with gc.fast_math():
+        single = TF32["odd"](lambda x: x)
+    for product in (PRODUCTS["odd"](), single):
+        kernels = kernels_of([product], device.dialect)
+        assert not any("GC_MMA" in kernel.text or "GC_COPY" in kernel.text for kernel in kernels)
+        accepted(kernels, device.dialect)
     found = PRODUCTS["odd"]().numpy()
     gc.set_backend("cpu")
     assert equal_bits(found, PRODUCTS["odd"]().numpy())
@@ -166,14 +172,6 @@ def test_large_blocks_of_tf32(device, monkeypatch):
     assert mismatch(DOT, (), gc.float32, (130, 136), found, factors, ("tf32",)) is not None
 
 
-def test_older_devices_do_tf32_without_the_unit(device):
-    device._emulator._options += ("-DEMU_NO_MATRIX_UNIT",)
-    with gc.fast_math():
-        found = TF32["odd"](lambda x: x).numpy()
-    gc.set_backend("cpu")
-    assert equal_bits(found, TF32["odd"](as_tf32).numpy())
-
-
 def test_which_products_take_the_unit():
     """It depends on dtype and shape alone: few rows are added up as ever (docs/numerics.md)."""
     for product, takes in ((leaf(17, 32) @ leaf(32, 8), True), (leaf(16, 32) @ leaf(32, 800), False),
@@ -193,7 +191,7 @@ fast_product = gc.fast_math()(gc.matmul)
 
 @pytest.mark.parametrize("name", ["rows of b", "columns of b, in 8 bits", "long", "tf32", "tf32, all turned"])
 def test_large_blocks_fit_the_registers(name):
-    """Two groups of 256 items, each of 128 registers and 48 KB of shared memory, for a multiprocessor."""
+    """A group of 256 items, each of which may have 255 registers, and what of shared memory is not asked for."""
     big = gc.asarray(np.ones((2048, 2048), gc.bfloat16.numpy))
     bytes_ = gc.asarray(np.ones((2048, 2048), np.int8))
     tall = gc.asarray(np.ones((5000, 2048), gc.bfloat16.numpy))

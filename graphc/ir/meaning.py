@@ -153,6 +153,13 @@ def window(attrs, dtype, shape, x):
     return np.take(x, np.arange(count)[:, None] * stride + np.arange(size) * dilation, axis)
 
 
+def nextafter(a, b):
+    """Of equal numbers the second, as IEEE 754 and C have it, zeros among them: NumPy before 2.5 gives the first of
+    float16."""
+    with np.errstate(all="ignore"):
+        return np.where(a == b, b, np.nextafter(a, b))
+
+
 # ------------------------------------------------------------------------------------- reductions, scans, contraction
 
 def extreme(ufunc: np.ufunc) -> Callable:

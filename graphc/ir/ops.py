@@ -218,7 +218,7 @@ MINIMUM = _binary("minimum", meaning.extreme(np.minimum),
                   {"b": "{0} & {1}", "iu": "{0} < {1} ? {0} : {1}", "f": "gc_min_{t}({0}, {1})"},
                   dtypes="biuf", grad=d.minimum)
 COPYSIGN = _binary("copysign", np.copysign, "gc_copysign_{t}({0}, {1})", dtypes="f", grad=d.copysign)
-NEXTAFTER = _binary("nextafter", np.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12,
+NEXTAFTER = _binary("nextafter", meaning.nextafter, "gc_nextafter_{t}({0}, {1})", dtypes="f", cost=12,
                     grad=lambda gc, g, y, a, b: (g, None))
 EQ = _binary("eq", np.equal, {"biuf": "{0} == {1}", "c": "gc_ceq_{s}({0}, {1})"}, result=_bool)
 NE = _binary("ne", np.not_equal, {"biuf": "{0} != {1}", "c": "!gc_ceq_{s}({0}, {1})"}, result=_bool)

@@ -130,6 +130,13 @@ def _comparable(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32) if x.dtype == dt.bfloat16.numpy else x
 
 
+def _sortable(x: np.ndarray) -> np.ndarray:
+    """CuPy sorts one dimension by bits, in which zeros and NaN differ: one of each, then."""
+    if type(x) is np.ndarray or x.dtype.kind != "f":
+        return x
+    return np.where(x == x, x + x.dtype.type(0), x.dtype.type(np.nan))
+
+
 def _other_axis(x: np.ndarray, axis: int) -> int:
     """The longest axis but one; that one if there is no other."""
     return max((k for k in range(x.ndim) if k != axis), key=lambda k: x.shape[k], default=axis)
@@ -156,7 +163,7 @@ def _sort(arguments, arrays, outputs):
     axis, descending, _ = arguments     # always stable
     x, found = _comparable(arrays[0]), outputs[0]
     wide = found if x.dtype == found.dtype else np.empty_like(x)
-    wide[...] = x
+    wide[...] = _sortable(x)
     _sort_in_place(wide, axis)
     if descending:
         wide[...] = np.flip(wide, axis).copy()
@@ -181,7 +188,7 @@ def _argsort(arguments, arrays, outputs):
     axis, descending, _ = arguments     # always stable
     x, found = _comparable(arrays[0]), outputs[0]
     if type(x) is not np.ndarray:
-        _order(x, found, axis, descending)      # CuPy's is stable, and has no other
+        _order(_sortable(x), found, axis, descending)   # CuPy's is stable, and has no other
         return
     digits = max(x.shape[axis] - 1, 0).bit_length()
     last = (1 << digits) - 1

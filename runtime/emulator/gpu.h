@@ -104,7 +104,7 @@ static inline unsigned long long emu_ballot(int line, unsigned long long mask, b
 /* -------------------------------------------------------------------------------------------------- the matrix unit
 
    What the preamble of CUDA says of these. A copy takes place when it is waited for, and not before. */
-#if !defined(EMU_HIP) && !defined(EMU_NO_MATRIX_UNIT)
+#if !defined(EMU_HIP)
 #define GC_MMA(type, c, a, b) emu_mma(__LINE__, c, a, b, gc_load_##type)
 #define GC_MATRICES(to, tile, at, turn) emu_matrices(__LINE__, to, (tile) + (at), #turn[0] != 0)
 #define GC_COPY(to, from) emu_copy(to, from)
