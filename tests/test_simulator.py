@@ -58,6 +58,13 @@ def functions_of_complex_numbers() -> gc.Tensor:
     return gc.stack([z / (z + 1), z ** z, *(getattr(gc, name)(z).astype("complex64") for name in names)])
 
 
+def costly(x: gc.Tensor) -> gc.Tensor:
+    """More than is written out for each of several elements."""
+    for k in range(14):
+        x = gc.tanh(x) * (0.5 + k)
+    return x
+
+
 PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "map": lambda: gc.tanh(leaf(300) * 0.5 + 1) - leaf(300),
     "map of broadcasts": lambda: leaf(3, 1, 50) * leaf(4, 1) + leaf(50),
@@ -67,6 +74,7 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "columns": lambda: gc.sum(leaf(150, 9), axis=0),
     "long columns": lambda: gc.sum(leaf(700, 2), axis=0),
     "variance of rows": lambda: gc.var(leaf(2, 2300), axis=1),
+    "variance of costly rows": lambda: gc.var(costly(leaf(2, 70)), axis=1),
     "variance of columns": lambda: gc.var(leaf(50, 20), axis=0),
     "softmax": lambda: gc.softmax(leaf(5, 130), axis=-1),
     "softmax of a long row": lambda: gc.softmax(leaf(1, 2100), axis=-1),
