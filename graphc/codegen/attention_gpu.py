@@ -32,9 +32,10 @@ def attention(model, s: Template) -> dict:
 
     def nbytes(depth: int) -> int:
         return sum(sizes(depth).values()) * itemsize + m.length * 4
-    depth = next(d for d in DEPTHS if nbytes(d) <= max(target.shared - WORDS, target.large) or d == DEPTHS[-1])
+    room = target.large or target.shared * 2 // 3       # of more than that a multiprocessor has not twice as much
+    depth = next(d for d in DEPTHS if nbytes(d) <= room or d == DEPTHS[-1])
     for name, size in [*sizes(depth).items(), ("seen", m.length)]:
-        model.keep(name, "int" if name == "seen" else register, size, nbytes(depth) > target.shared - WORDS)
+        model.keep(name, "int" if name == "seen" else register, size, in_scratch=nbytes(depth) > target.shared - WORDS)
     model.crowded = True
     bits = (0xFFF << 52) if register == "double" else 0xFF800000
 

@@ -12,7 +12,8 @@ from msgspec import Struct
 from graphc.codegen.spell import NARROW
 from graphc.codegen.wide_gpu import BYTES, WORDS, Moved, Wide, is_along, is_even
 from graphc.ir import dtype as dt
-from graphc.ir.index import Axis
+from graphc.ir import index as ix
+from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, Operand, Span, Store, Template, below, innermost, statements
 from graphc.ir.node import Node
 from graphc.ir.ops import CAST
@@ -36,7 +37,15 @@ def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: 
             "even": model.spell.arg(int(all(x["even"] for _, x in loads)), -1) if loads else "0",
             "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)),
             "plain": [x.get("value") for x in inside] == ["v0"],
+            "along": _stride(model, loads[0][0].index, walked["k"].axes) if len(loads) == 1 else "",
             "steps": coordinates(model, walked, {outer: f"{outer}_at", "k": "k_at"})}
+
+
+def _stride(model, index: Index, axes: tuple[Axis, ...]) -> str:
+    """How far neighbours along k lie apart in memory, if it is one axis and they are equally far."""
+    others = Index(tuple(term for term in index.terms if term[0] != axes[-1]))
+    is_linear = len(axes) == 1 and axes[0] not in ix.axes_of(others)
+    return model.spell.arg(index.coefficient(axes[0])) if is_linear else ""
 
 
 class Held(Struct, frozen=True):

@@ -25,8 +25,9 @@ GATHERED = 256              # columns of a blocked map kernel: what it gathered 
 ITEMS = 8                   # elements that each takes of a large map: several loads are on their way at a time
 LARGE_MAP = 1 << 20         # elements
 SIDE_BY_SIDE = 32           # columns of which neighbouring items read neighbouring memory
-SECTOR = 8                  # of these, those that memory gives together: long columns leave no more to a group where
-MANY_GROUPS = 512           # there would be fewer groups than keep a large device busy
+SECTORS = 16, 8             # of these, those that memory gives together: long columns leave no more to a group where
+MANY_GROUPS = 512           # there would be fewer groups than keep a large device busy, and the fewer of them where
+SOME_GROUPS = 128           # there would be not even one for each multiprocessor
 FEW_CHUNKS = 8              # of a column that one item can as well add up by itself
 
 
@@ -72,8 +73,8 @@ def _of_group(lowering: Lowering, total: int) -> int:
     if not lowering.tiled:
         return rows_side_by_side(lowering)
     chunks = max(lengths) // CHUNKS["outer"]
-    if chunks > group // SECTOR and total < SIDE_BY_SIDE * MANY_GROUPS:
-        return SECTOR
+    if chunks > group // SECTORS[-1] and total < SIDE_BY_SIDE * MANY_GROUPS:
+        return next((n for n in SECTORS if total >= n * SOME_GROUPS), SECTORS[-1])
     return SIDE_BY_SIDE if chunks > FEW_CHUNKS and total < LARGE_MAP else group
 
 

@@ -23,7 +23,9 @@ from graphc.ir.trees import CHUNKS
 MIN_OUTPUTS = 64            # enough parallel work items without a split
 MIN_ELEMENTS = 1 << 17      # below, one thread is as fast; of groups of work items several are,
 MIN_OF_GROUPS = 1 << 15     # as one waits for memory again and again
-MAX_BLOCKS = 1024
+FEW_COLUMNS = 1 << 11       # of which groups, that take some of them each, would be too few to keep a large device busy,
+MANY_ELEMENTS = 1 << 22     # if there is much to add up
+MAX_BLOCKS, MAX_OF_GROUPS = 1024, 4096
 SPLITTABLE = ("inner", "outer")
 MOST_RESULTS = 1 << 12      # of a contraction that is split, in
 MOST_COLUMNS = 128          # at most so many rows and columns, which are no work for several threads,
@@ -32,39 +34,42 @@ LEAST_CHUNKS = 8
 WHOLE = (BUFFER, PARAM, CONST, PERMUTE, RESHAPE, EXPAND, SLICE)     # what may be under its factors
 
 
-def block_length(order: str, length: int) -> int:
-    """Elements a block: the smallest power of two of chunks that leaves at most MAX_BLOCKS blocks."""
+def block_length(order: str, length: int, most: int) -> int:
+    """Elements a block: the smallest power of two of chunks that leaves at most so many blocks."""
     block = CHUNKS[order]
-    while -(-length // block) > MAX_BLOCKS:
+    while -(-length // block) > most:
         block *= 2
     return block
 
 
 def split_reductions(roots: tuple[Node, ...], target: Target = CPU) -> tuple[Node, ...]:
-    least = MIN_OF_GROUPS if target.group else MIN_ELEMENTS
-    return rewritten(roots, lambda node: _halved(node, least))
+    return rewritten(roots, lambda node: _halved(node, target.group > 0))
 
 
-def _halved(node: Node, least: int) -> Node | None:
+def _halved(node: Node, of_groups: bool) -> Node | None:
     if node.op is DOT:
         return _by_chunks(node) if _is_long(node) else None
-    least = MIN_ELEMENTS if node.op is M2 else least    # by two sweeps it has other bits: by its shape alone
-    return _split(node) if _wanted(node, least) else None
+    return _split(node, of_groups) if _wanted(node, of_groups) else None
 
 
-def _wanted(node: Node, least: int) -> bool:
+def _wanted(node: Node, of_groups: bool) -> bool:
     if node.op.kind != REDUCE or len(node.attrs) == 3 or node.attrs[1] not in SPLITTABLE:
         return False
     src, (axis, order) = node.srcs[0], node.attrs
-    return node.size < MIN_OUTPUTS and src.size >= least and src.shape[axis] > 2 * CHUNKS[order]
+    if src.shape[axis] <= 2 * CHUNKS[order]:
+        return False
+    if not of_groups or node.op is M2:      # by two sweeps it has other bits: by its shape alone
+        return node.size < MIN_OUTPUTS and src.size >= MIN_ELEMENTS
+    return (node.size < MIN_OUTPUTS and src.size >= MIN_OF_GROUPS
+            or order == "outer" and node.size < FEW_COLUMNS and src.size >= MANY_ELEMENTS)
 
 
-def _split(node: Node) -> Node:
+def _split(node: Node, of_groups: bool) -> Node:
     if node.op is M2:
-        return _two_sweeps(node)
+        return _two_sweeps(node, of_groups)
     src, (axis, order) = node.srcs[0], node.attrs
     length = src.shape[axis]
-    block = block_length(order, length)
+    block = block_length(order, length, MAX_OF_GROUPS if of_groups and node.size < MIN_OUTPUTS else MAX_BLOCKS)
     blocks = -(-length // block)
     shape = (*src.shape[:axis], blocks, *src.shape[axis + 1:])
     # f16 and bf16 are carried in float32 and rounded once, at the end of the whole tree.
@@ -72,16 +77,16 @@ def _split(node: Node) -> Node:
     return make(node.op, node.dtype, node.shape, (partial,), (axis, "pairwise"))
 
 
-def _two_sweeps(node: Node) -> Node:
+def _two_sweeps(node: Node, of_groups: bool) -> Node:
     """Sum of squared deviations of a long axis: the mean first, then the deviations."""
     src, (axis, order) = node.srcs[0], node.attrs
-    total = _split(make(SUM, node.dtype, node.shape, (src,), (axis, order)))
+    total = _split(make(SUM, node.dtype, node.shape, (src,), (axis, order)), of_groups)
     mean = make(DIV, node.dtype, node.shape, (total, const(src.shape[axis], node.dtype)))
     kept = make(RESHAPE, node.dtype, (*node.shape[:axis], 1, *node.shape[axis:]), (mean,))
     spread = kept if kept.size > 1 else make(EXPAND, node.dtype, src.shape, (kept,))
     deviation = make(SUB, node.dtype, src.shape, (src, spread))
     square = make(MUL, node.dtype, src.shape, (deviation, deviation))
-    return _split(make(SUM, node.dtype, node.shape, (square,), (axis, order)))
+    return _split(make(SUM, node.dtype, node.shape, (square,), (axis, order)), of_groups)
 
 
 def _is_long(node: Node) -> bool:
