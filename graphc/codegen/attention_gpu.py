@@ -8,14 +8,15 @@ multiply is there for all features at once, if there is room, and the queries fo
 from __future__ import annotations
 
 from graphc.codegen.gemm_gpu import SIDE
-from graphc.codegen.runs_gpu import flat
+from graphc.codegen.runs_gpu import fetched, flat
 from graphc.codegen.spell import register_bytes
 from graphc.ir.kernel import Template
 from graphc.ir.trees import CHUNKS
 
 KEYS = CHUNKS["attention"]
+RUN = 4         # neighbours that an item reads together
 WORDS = 1024    # bytes of shared memory for a kernel's words
-DEPTHS = (64, 32, 16, 8)        # features of queries and keys that lie in shared memory at a time
+DEPTHS = (64, 32, 16)   # features of queries and keys that lie in shared memory at a time
 
 
 def attention(model, s: Template) -> dict:
@@ -48,8 +49,8 @@ def attention(model, s: Template) -> dict:
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
             "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],
             "diagonal": None if facts["diagonal"] is None else spell.expr(facts["diagonal"]),
-            "q": place("q", {"m": "m_at", "c": "c_at"}, "value"), "k": place("k", {"n": "n_at", "c": "c_at"}, "value"),
-            "v": place("v", {"n": "n_at", "e": "e_at"}, "value"),
+            **{name: fetched(model, s, operands[name], outer, RUN, "next", spell.expr, k)
+               for name, outer, k in (("q", "m", "c"), ("k", "n", "c"), ("v", "n", "e"))},
             "scores": place("scores", {"m": "m_at", "n": "n_at"}, "value"),
             "epilogue": flat(model, s.walked(), s.epilogue,
                              {"m": "m_at", "r" if facts["columns"] else "e": "e_at"}, None)}

@@ -32,7 +32,7 @@ def gemm(model, s: Template) -> dict:
     for o, x in zip(s.operands, (m, n), strict=True):
         form, run = held(model, o), x.length * depth // model.group
         read[o.name] = {"held": form.type, "widen": form.widen,
-                        **fetched(model, s, o, x.name, run, f"next_{o.name}[e]", form.spelled)}
+                        **fetched(model, s, o, x.name, run, f"next_{o.name}[u]", form.spelled)}
     return {"kind": "gemm", "type": register, "result": s.result, "chunk": CHUNK, "depth": depth, "side": SIDE,
             "down": down, "pad": PAD, "group": model.group, "rows": rows, "columns": columns, "length": length,
             "several": k.size > CHUNK, "strip": strip, "m": block_of(model, m), "n": block_of(model, n),

@@ -42,7 +42,7 @@ def gemv(model, s: Template) -> dict:
 
 def _by_runs(model, s: Template, operand: Operand, outer: str, run: int) -> dict:
     form = held(model, operand)
-    target = f"next_{operand.name}[r * {run} + e]"
+    target = f"next_{operand.name}[r * {run} + u]"
     return fetched(model, s, operand, outer, run, target, form.spelled) | {"held": form.type, "widen": form.widen}
 
 

@@ -22,12 +22,12 @@ MOST = 24       # operations of an expression that is worth two texts
 
 
 def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: str,
-            spelled: Callable[[Node], str]) -> dict:
-    """An operand by runs along `outer` or k: `inside` puts the element at (`outer`_at, k_at) into the target. plain: it
-    is what lies in memory."""
+            spelled: Callable[[Node], str], k: str = "k") -> dict:
+    """An operand by runs along `outer` or the span k: `inside` puts the element at (`outer`_at, k_at) into the target.
+    plain: it is what lies in memory."""
     inner, walked = innermost(operand.body).axis, s.walked(operand)     # memory is contiguous along it
-    along_k = inner in walked["k"].axes
-    loads = _together(model, operand, inner, walked["k" if along_k else outer], run)
+    along_k = inner in walked[k].axes
+    loads = _together(model, operand, inner, walked[k if along_k else outer], run)
     model.spell.wide = Wide(run, inner, True, tuple(moved for moved, _ in loads), ())
     inside = [{"kind": "store", "target": target, "value": spelled(x.value), "alone": False}
               if type(x) is Store else model.statement(x, {}) for x in statements(operand.body)]
@@ -37,8 +37,8 @@ def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: 
             "even": model.spell.arg(int(all(x["even"] for _, x in loads)), -1) if loads else "0",
             "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)),
             "plain": [x.get("value") for x in inside] == ["v0"],
-            "along": _stride(model, loads[0][0].index, walked["k"].axes) if len(loads) == 1 else "",
-            "steps": coordinates(model, walked, {outer: f"{outer}_at", "k": "k_at"})}
+            "along": _stride(model, loads[0][0].index, walked[k].axes) if len(loads) == 1 else "",
+            "steps": coordinates(model, walked, {outer: f"{outer}_at", k: "k_at"})}
 
 
 def _stride(model, index: Index, axes: tuple[Axis, ...]) -> str:
