@@ -193,7 +193,7 @@ def test_devices_spell_marked_operations_otherwise(dialect, spelled):
 
 TAG = re.compile(r"{%-? (?:if|elif|else|for|macro)\b.*?%}")
 # What OpenCL has not: a matrix unit, tables of launches, words that CUDA keeps in shared memory, and more of that.
-NOT_OF_OPENCL = {"{% macro mma(s) -%}", "{% if f.plain and copied %}", "{% if k.room %}", "{% if k.shared_words %}",
+NOT_OF_OPENCL = {"{% macro mma(s) -%}", "{% if f.plain and copied -%}", "{% if k.room %}", "{% if k.shared_words %}",
                  "{% for s in k.in_scratch %}", "{% if s.single %}", "{% if s.whole -%}"}
 
 

@@ -191,7 +191,8 @@ fast_product = gc.fast_math()(gc.matmul)
 
 @pytest.mark.parametrize("name", ["rows of b", "columns of b, in 8 bits", "long", "tf32", "tf32, all turned"])
 def test_large_blocks_fit_the_registers(name):
-    """A group of 256 items, each of which may have 255 registers, and what of shared memory is not asked for."""
+    """A group of 256 items, each of which may have 255 registers, and what of shared memory is not asked for. TF32 is
+    rounded one by one, and spills a little: blocks of half as many columns spill nothing, and take a fifth longer."""
     big = gc.asarray(np.ones((2048, 2048), gc.bfloat16.numpy))
     bytes_ = gc.asarray(np.ones((2048, 2048), np.int8))
     tall = gc.asarray(np.ones((5000, 2048), gc.bfloat16.numpy))
@@ -201,4 +202,4 @@ def test_large_blocks_fit_the_registers(name):
                "rows of b": lambda: gc.relu(big @ big + big[0]), "long": lambda: tall.T @ tall,
                "columns of b, in 8 bits": lambda: big @ (bytes_.astype(gc.bfloat16) * big[:, :1]).T}[name]()
     for finding in accepted(kernels_of([product], "cuda"), "cuda"):
-        assert finding.facts["spills"] == 0 and finding.facts["shared"] <= 49152
+        assert finding.facts["spills"] <= (320 if "tf32" in name else 0) and finding.facts["shared"] <= 49152

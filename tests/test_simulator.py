@@ -105,6 +105,8 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "convolution": lambda: gc.conv2d(leaf(1, 1, 4, 4), leaf(8, 1, 2, 2)),
     "attention by two blocks of keys": lambda: gc.scaled_dot_product_attention(leaf(1, 5, 10), leaf(1, 66, 10),
                                                                                leaf(1, 66, 2)),
+    "attention to turned keys": lambda: gc.scaled_dot_product_attention(
+        leaf(1, 5, 10), gc.permute_dims(leaf(1, 10, 66), (0, 2, 1)), gc.permute_dims(leaf(1, 2, 66), (0, 2, 1))),
     "attention to some keys": lambda: gc.scaled_dot_product_attention(leaf(1, 5, 3), leaf(1, 6, 3), leaf(1, 6, 2),
                                                                       mask=gc.arange(6) < 4),
 }

@@ -43,8 +43,8 @@ def attention(model, s: Template) -> dict:
     def place(name: str, at: dict[str, str], target: str) -> list[dict]:
         return flat(model, s.walked(operands[name]), operands[name].body, at, target)
     return {"kind": "attention", "type": register, "result": s.result, "chunk": KEYS, "queries": m.length,
-            "block": m.block.name, "depth": depth, "whole": c.size <= depth == DEPTHS[0], "side": SIDE, "group": model.group,
-            "parts": parts, "single": parts == 1 and depth >= KEYS,
+            "block": m.block.name, "depth": depth, "whole": c.size <= depth == DEPTHS[0], "side": SIDE,
+            "group": model.group, "parts": parts, "single": parts == 1 and depth >= KEYS,
             "rows": m.length * SIDE // model.group, "extent": {x.name: spell.extent(x.axes[0]) for x in (m, n, c, e)},
             "least": spell.infinite(register, bits), "fma": spell.helper(f"gc_fma_{register}"),
             "exp": spell.helper(f"gc_exp_{register}"), "slope": facts["slope"], "more": facts["columns"],

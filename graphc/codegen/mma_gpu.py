@@ -52,7 +52,8 @@ def mma(model, s: Template) -> dict:
     model.is_large = tall * broad * sums > FEW_SUMS
     model.spell.helper("gc_bitcast_uint32_t_float" if dtype is dt.float32 else f"gc_load_{dtype}")
     return {"kind": "mma", "result": s.result, "chunk": CHUNK, "depth": depth, "group": model.group,
-            "straight": unit.copies and all(f["plain"] and f["along"] for f in (a, b)), "unit": to_builtins(unit), "sums": sums, "fragment": unit.held // 2 or 4, "wide": ROWS // unit.columns,
+            "straight": unit.copies and all(f["plain"] and f["along"] for f in (a, b)),
+            "unit": to_builtins(unit), "sums": sums, "fragment": unit.held // 2 or 4, "wide": ROWS // unit.columns,
             "stages": stages, "down": down, "across": across, "rows": m.length // down, "columns": n.length // across,
             "tall": tall, "broad": broad, "step": DEPTH * run,
             "run": run, "words": dtype is dt.float32,

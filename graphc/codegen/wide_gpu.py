@@ -15,7 +15,7 @@ from graphc.ir.kernel import LOAD, Kernel, Let, Loop, Store, below
 
 BYTES = 16                  # that one instruction moves at most
 WORDS = {16: "uint4", 8: "uint2", 4: "uint32_t", 2: "uint16_t"}
-MOST = 40                   # operations of a kernel that waits for the memory, and not for itself
+MOST = 100                  # operations of a kernel that waits for the memory too
 
 
 class Moved(Struct, frozen=True):

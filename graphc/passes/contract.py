@@ -50,7 +50,6 @@ SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a
 STRIPE = 2048               # columns of a product with few rows that are added up together
 LARGE_BLOCK, SMALL_BLOCK = 128, 64         # rows and columns of the block that a group of work items computes
 MOST_SLICES = 8             # work items that share a column's sum: more would read shorter pieces of rows of b
-LARGE = LARGE_BLOCK, LARGE_BLOCK
 MANY_BLOCKS = 128           # that keep a large device busy
 SMALL = 1 << 20             # multiply-adds that a chunk should have,
 SMALL_STRIPE = 1 << 16      # and one of a product with few rows, which waits for memory
@@ -243,8 +242,7 @@ class Contraction:
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit:
-            narrow = self.node.dtype.accumulator is not self.node.dtype
-            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, target.block if narrow else LARGE)
+            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, target.block)
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:
@@ -387,7 +385,7 @@ def _block_of_group(m: int, n: int, stacks: int, itemsize: int, group: int) -> t
 
 def _block_of_unit(m: int, n: int, stacks: int, most: tuple[int, int]) -> tuple[int, int]:
     """The same for a matrix unit, which is fed with larger blocks, at most so large."""
-    for rows, columns in (most, LARGE):
+    for rows, columns in (most, (LARGE_BLOCK, LARGE_BLOCK)):
         if stacks * -(-m // rows) * -(-n // columns) >= MANY_BLOCKS:
             return rows, columns
     return SMALL_BLOCK, SMALL_BLOCK

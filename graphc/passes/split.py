@@ -23,7 +23,7 @@ from graphc.ir.trees import CHUNKS
 MIN_OUTPUTS = 64            # enough parallel work items without a split
 MIN_ELEMENTS = 1 << 17      # below, one thread is as fast; of groups of work items several are,
 MIN_OF_GROUPS = 1 << 15     # as one waits for memory again and again
-FEW_COLUMNS = 1 << 11       # of which groups, that take some of them each, would be too few to keep a large device busy,
+FEW_COLUMNS = 1 << 10       # whose groups, which take some of them each, are too few to keep a large device busy,
 MANY_ELEMENTS = 1 << 22     # if there is much to add up
 MAX_BLOCKS, MAX_OF_GROUPS = 1024, 4096
 SPLITTABLE = ("inner", "outer")

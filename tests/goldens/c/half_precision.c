@@ -43,7 +43,7 @@ static inline float gc_nextafter_float16(float x, float y)
 {
     const uint16_t word = gc_store_float16(x), away = (x < y) == (x > 0) ? 1 : -1;
     const float next = gc_load_float16(x == 0 ? (y < 0) << 15 | 1 : word + away);
-    return x != x || y != y ? x + y : x == y ? x : next;
+    return x != x || y != y ? x + y : x == y ? y : next;
 }
 #if defined(__F16C__) && !defined(__clang__)
 typedef short gc_halves __attribute__((vector_size(16)));
@@ -81,7 +81,7 @@ static inline void gc_narrow_float16(uint16_t *restrict to, const float *restric
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_f14e3bdf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_85dc892c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

@@ -14,8 +14,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES 32
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -51,128 +52,18 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down_sync(0xFFFFFFFFu, u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor_sync(0xFFFFFFFFu, u.words[k], n);
     return u.value;
 }
-
-/* The matrix unit of compute capability 8.0; what is older does the same slowly.
-   GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
-   a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
-   of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
-   Of tf32 a word is one element: t of k, then k + 4, and 8 of k are all. GC_TF32(word): float32 rounded to that, halves
-   away from zero.
-   GC_MATRICES(to, tile, at, turn): four matrices of 8 x 8; tile + at of the lane 8j + i is row i of the matrix j. A
-   lane gets the elements 2t and 2t + 1 of their rows g, or with .trans of their columns g.
-   GC_COPY(to, from): 16 bytes to shared memory, which are there when GC_COPIES_WAIT(n) has waited for all sets of
-   copies but the last n. GC_COPIES_CLOSE ends a set. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-GC_INLINE uint32_t gc_tf32(uint32_t word)
-{
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
-    return word;
-}
-GC_INLINE void gc_mma_tf32(float *c, const uint32_t *a, const uint32_t *b)
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                 "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-#define GC_TF32(word) gc_tf32(word)
-#define GC_MMA_TYPE(type, name) \
-    GC_INLINE void gc_mma_##type(float *c, const uint32_t *a, const uint32_t *b) \
-    { \
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." name "." name ".f32 " \
-                     "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };" \
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
-    }
-GC_MMA_TYPE(float16, "f16")
-GC_MMA_TYPE(bfloat16, "bf16")
-#define GC_MMA(type, c, a, b) gc_mma_##type(c, a, b)
-#define GC_MATRICES(to, tile, at, turn) \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4" #turn ".shared.b16 { %0, %1, %2, %3 }, [%4];" \
-                 : "=r"((to)[0]), "=r"((to)[1]), "=r"((to)[2]), "=r"((to)[3]) \
-                 : "r"((uint32_t)__cvta_generic_to_shared((tile) + (at))) : "memory")
-#define GC_COPY(to, from) \
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"((uint32_t)__cvta_generic_to_shared(to)), \
-                 "l"(__cvta_generic_to_global(from)) : "memory")
-#define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
-#define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
-#else
-GC_INLINE uint32_t gc_tf32(uint32_t word)
-{
-    return (word & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFFFFFu : (word + 0x1000u) & 0xFFFFE000u;
-}
-GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
-#define GC_TF32(word) gc_tf32(word)
-#endif
-#if !defined(GC_MMA)        /* else it is that of the unit, or the emulator's */
-template <float load(uint16_t)>
-static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
-    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
-        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
-        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
-        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
-        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
-        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
-            const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
-            const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
-            c.x = fmaf(x, u, c.x);
-            c.y = fmaf(x, v, c.y);
-            c.z = fmaf(y, u, c.z);
-            c.w = fmaf(y, v, c.w);
-        }
-    }
-    return c;
-}
-template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
-                                    make_uint2(b[0], b[1]));
-    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
-}
-template <float load(uint32_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* as above */
-    GC_ROLL for (int k = 0; k < 8; k++) {
-        const float x = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4));
-        const float y = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4));
-        const float u = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4));
-        const float v = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4));
-        c[0] = fmaf(x, u, c[0]);
-        c[1] = fmaf(x, v, c[1]);
-        c[2] = fmaf(y, u, c[2]);
-        c[3] = fmaf(y, v, c[3]);
-    }
-}
-GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
-{
-    const int g = GC_ITEM % 32 / 4, t = GC_ITEM % 4;
-    for (int j = 0; j < 4; j++) {
-        const int first = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t : g));
-        const int second = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t + 1 : g));
-        const uint16_t *const x = (const uint16_t *)(tile + first), *const y = (const uint16_t *)(tile + second);
-        to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
-    }
-}
-#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
-#define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
-#define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
-#define GC_COPIES_CLOSE()
-#define GC_COPIES_WAIT(n)
-#endif
 #define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[16]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -185,15 +76,15 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void contract_dot_where_6595ef5a_body(
+GC_INLINE void contract_dot_where_4bf13910_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group)
 {
-    GC_SHARED_ARRAY(float, tile_a, 1152);
-    GC_SHARED_ARRAY(float, tile_b, 1088);
+    GC_SHARED_ARRAY(float, tile_a, 2176);
+    GC_SHARED_ARRAY(float, tile_b, 2176);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -208,6 +99,7 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
+    const int64_t a10 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -215,7 +107,7 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a5, n_size = a8, length = a2;
+    const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -224,164 +116,164 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
     const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
     float part[4][4];
-    float next_a[2];
-    float next_b[2];
+    float next_a[4];
+    float next_b[4];
     GC_UNROLL for (int i = 0; i < 4; i++) GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = 0;
     {
         const int64_t k_from = 0;
-        const int k_left = (int)MIN(length, 8), place = 0;
+        const int k_left = (int)MIN(length, 16), place = 0;
         {
-            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-            GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 4;
+            GC_UNROLL for (int e = 0; e < 4; e++) next_a[e] = 0;
             if (aligned_a && at_outer < m_left
-                && at_k + 1 < k_left) {
+                && at_k + 3 < k_left) {
                 const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                 const int64_t m = m_at;
                 const int64_t k = k_at;
-                union { uint2 all[1]; float one[2]; } v0_wide;
+                union { uint4 all[1]; float one[4]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
-                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                    v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x0[k + m * a3])[w];
                 const int64_t first = k;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t k = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_a[e] = v0;
+                GC_UNROLL for (int u = 0; u < 4; u++) {
+                    const int64_t k = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_a[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer, own_k = at_k + e;
+                GC_UNROLL for (int u = 0; u < 4; u++) {
+                    const int own_outer = at_outer, own_k = at_k + u;
                     if (own_outer < m_left && own_k < k_left) {
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const float v0 = x0[k + m * a3];
-                        next_a[e] = v0;
+                        next_a[u] = v0;
                     }
                 }
             }
         }
         {
-            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-            GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
-            if (aligned_b && at_outer + 1 < n_left
+            const int at_outer = GC_ITEM % 16 * 4, at_k = GC_ITEM / 16;
+            GC_UNROLL for (int e = 0; e < 4; e++) next_b[e] = 0;
+            if (aligned_b && at_outer + 3 < n_left
                 && at_k < k_left) {
                 const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                 const int64_t n = n_at;
                 const int64_t k = k_at;
-                union { uint2 all[1]; float one[2]; } v0_wide;
+                union { uint4 all[1]; float one[4]; } v0_wide;
                 GC_UNROLL for (int w = 0; w < 1; w++)
-                    v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                    v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x1[k * a6 + n])[w];
                 const int64_t first = n;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t n = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_b[e] = v0;
+                GC_UNROLL for (int u = 0; u < 4; u++) {
+                    const int64_t n = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_b[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 4; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < n_left && own_k < k_left) {
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const float v0 = x1[k * a6 + n];
-                        next_b[e] = v0;
+                        next_b[u] = v0;
                     }
                 }
             }
         }
         {
-            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-            GC_UNROLL for (int e = 0; e < 2; e++)
-                tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
+            const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 4;
+            GC_UNROLL for (int e = 0; e < 4; e++)
+                tile_a[(place * 16 + at_k) * 68 + at_outer + e * 68]
                     = (next_a[e]);
         }
         {
-            const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-            GC_UNROLL for (int e = 0; e < 2; e++)
-                tile_b[(place * 8 + at_k) * 68 + at_outer + e]
+            const int at_outer = GC_ITEM % 16 * 4, at_k = GC_ITEM / 16;
+            GC_UNROLL for (int e = 0; e < 4; e++)
+                tile_b[(place * 16 + at_k) * 68 + at_outer + e]
                     = (next_b[e]);
         }
     }
     GC_BARRIER();
     int place = 0;      /* of the two for pieces, that which is multiplied; the next one goes to the other */
-    for (int64_t k_first = 0; k_first < length; k_first += 8) {
+    for (int64_t k_first = 0; k_first < length; k_first += 16) {
         const int now = place;
-        const int64_t k_from = k_first + 8;
+        const int64_t k_from = k_first + 16;
         if (k_from < length) {
-            const int k_left = (int)MIN(length - k_from, 8);
+            const int k_left = (int)MIN(length - k_from, 16);
             {
-                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-                GC_UNROLL for (int e = 0; e < 2; e++) next_a[e] = 0;
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 4;
+                GC_UNROLL for (int e = 0; e < 4; e++) next_a[e] = 0;
                 if (aligned_a && at_outer < m_left
-                    && at_k + 1 < k_left) {
+                    && at_k + 3 < k_left) {
                     const int64_t m_at = m_first + at_outer, k_at = k_from + at_k;
                     const int64_t m = m_at;
                     const int64_t k = k_at;
-                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    union { uint4 all[1]; float one[4]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
-                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
+                        v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x0[k + m * a3])[w];
                     const int64_t first = k;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t k = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_a[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int64_t k = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_a[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const float v0 = x0[k + m * a3];
-                            next_a[e] = v0;
+                            next_a[u] = v0;
                         }
                     }
                 }
             }
             {
-                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-                GC_UNROLL for (int e = 0; e < 2; e++) next_b[e] = 0;
-                if (aligned_b && at_outer + 1 < n_left
+                const int at_outer = GC_ITEM % 16 * 4, at_k = GC_ITEM / 16;
+                GC_UNROLL for (int e = 0; e < 4; e++) next_b[e] = 0;
+                if (aligned_b && at_outer + 3 < n_left
                     && at_k < k_left) {
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    union { uint2 all[1]; float one[2]; } v0_wide;
+                    union { uint4 all[1]; float one[4]; } v0_wide;
                     GC_UNROLL for (int w = 0; w < 1; w++)
-                        v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
+                        v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x1[k * a6 + n])[w];
                     const int64_t first = n;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t n = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_b[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int64_t n = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_b[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const float v0 = x1[k * a6 + n];
-                            next_b[e] = v0;
+                            next_b[u] = v0;
                         }
                     }
                 }
             }
         }
         if (k_from <= length) {
-            GC_UNROLL for (int k = 0; k < 8; k++) {
+            GC_UNROLL for (int k = 0; k < 16; k++) {
                 float left[4], right[4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[(now * 8 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                    left[i] = tile_a[(now * 16 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[(now * 8 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                    right[j] = tile_b[(now * 16 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
                     GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
             }
@@ -389,9 +281,9 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
             GC_ROLL for (int k = 0; k < (int)(length - k_first); k++) {
                 float left[4], right[4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
-                    left[i] = tile_a[(now * 8 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
+                    left[i] = tile_a[(now * 16 + k) * 68 + i / 4 * 64 + item_m * 4 + i % 4];
                 GC_UNROLL for (int j = 0; j < 4; j++)
-                    right[j] = tile_b[(now * 8 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
+                    right[j] = tile_b[(now * 16 + k) * 68 + j / 4 * 64 + item_n * 4 + j % 4];
                 GC_UNROLL for (int i = 0; i < 4; i++)
                     GC_UNROLL for (int j = 0; j < 4; j++) part[i][j] = gc_fma_float(left[i], right[j], part[i][j]);
             }
@@ -399,15 +291,15 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
         place ^= 1;
         if (k_from < length) {
             {
-                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 2;
-                GC_UNROLL for (int e = 0; e < 2; e++)
-                    tile_a[(place * 8 + at_k) * 68 + at_outer + e * 68]
+                const int at_outer = GC_ITEM / 4, at_k = GC_ITEM % 4 * 4;
+                GC_UNROLL for (int e = 0; e < 4; e++)
+                    tile_a[(place * 16 + at_k) * 68 + at_outer + e * 68]
                         = (next_a[e]);
             }
             {
-                const int at_outer = GC_ITEM % 32 * 2, at_k = GC_ITEM / 32;
-                GC_UNROLL for (int e = 0; e < 2; e++)
-                    tile_b[(place * 8 + at_k) * 68 + at_outer + e]
+                const int at_outer = GC_ITEM % 16 * 4, at_k = GC_ITEM / 16;
+                GC_UNROLL for (int e = 0; e < 4; e++)
+                    tile_b[(place * 16 + at_k) * 68 + at_outer + e]
                         = (next_b[e]);
             }
         }
@@ -426,7 +318,7 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
-                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                y0[m * a10 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();
@@ -435,7 +327,7 @@ GC_INLINE void contract_dot_where_6595ef5a_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_6595ef5a(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_4bf13910(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -445,7 +337,7 @@ GC_KERNEL void contract_dot_where_6595ef5a(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 20;
+    const int64_t *GC_RESTRICT own = table + members + member * 21;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -454,10 +346,10 @@ GC_KERNEL void contract_dot_where_6595ef5a(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_where_6595ef5a_body(
+    contract_dot_where_4bf13910_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[19], group);
+        *(const gc_words *)(own + 4), (int *)own[20], group);
 }

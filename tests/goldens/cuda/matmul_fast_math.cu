@@ -14,8 +14,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES 32
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -51,16 +52,16 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down_sync(0xFFFFFFFFu, u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor_sync(0xFFFFFFFFu, u.words[k], n);
     return u.value;
 }
 
-/* The matrix unit of compute capability 8.0; what is older does the same slowly.
+/* The matrix unit, from compute capability 8.0 on.
    GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
    a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
    of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
@@ -70,7 +71,7 @@ template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
    lane gets the elements 2t and 2t + 1 of their rows g, or with .trans of their columns g.
    GC_COPY(to, from): 16 bytes to shared memory, which are there when GC_COPIES_WAIT(n) has waited for all sets of
    copies but the last n. GC_COPIES_CLOSE ends a set. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#ifdef __CUDA_ARCH__
 GC_INLINE uint32_t gc_tf32(uint32_t word)
 {
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
@@ -78,19 +79,19 @@ GC_INLINE uint32_t gc_tf32(uint32_t word)
 }
 GC_INLINE void gc_mma_tf32(float *c, const uint32_t *a, const uint32_t *b)
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                 "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #define GC_TF32(word) gc_tf32(word)
 #define GC_MMA_TYPE(type, name) \
     GC_INLINE void gc_mma_##type(float *c, const uint32_t *a, const uint32_t *b) \
     { \
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." name "." name ".f32 " \
-                     "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };" \
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+        asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name ".f32 " \
+            "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };" \
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
     }
 GC_MMA_TYPE(float16, "f16")
 GC_MMA_TYPE(bfloat16, "bf16")
@@ -112,67 +113,10 @@ GC_INLINE uint32_t gc_tf32(uint32_t word)
 GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
 #define GC_TF32(word) gc_tf32(word)
 #endif
-#if !defined(GC_MMA)        /* else it is that of the unit, or the emulator's */
-template <float load(uint16_t)>
-static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
-    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
-        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
-        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
-        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
-        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
-        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
-            const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
-            const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
-            c.x = fmaf(x, u, c.x);
-            c.y = fmaf(x, v, c.y);
-            c.z = fmaf(y, u, c.z);
-            c.w = fmaf(y, v, c.w);
-        }
-    }
-    return c;
-}
-template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
-                                    make_uint2(b[0], b[1]));
-    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
-}
-template <float load(uint32_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* as above */
-    GC_ROLL for (int k = 0; k < 8; k++) {
-        const float x = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4));
-        const float y = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4));
-        const float u = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4));
-        const float v = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4));
-        c[0] = fmaf(x, u, c[0]);
-        c[1] = fmaf(x, v, c[1]);
-        c[2] = fmaf(y, u, c[2]);
-        c[3] = fmaf(y, v, c[3]);
-    }
-}
-GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
-{
-    const int g = GC_ITEM % 32 / 4, t = GC_ITEM % 4;
-    for (int j = 0; j < 4; j++) {
-        const int first = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t : g));
-        const int second = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t + 1 : g));
-        const uint16_t *const x = (const uint16_t *)(tile + first), *const y = (const uint16_t *)(tile + second);
-        to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
-    }
-}
-#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
-#define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
-#define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
-#define GC_COPIES_CLOSE()
-#define GC_COPIES_WAIT(n)
-#endif
 #define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[17]; } gc_words;
+typedef struct { int64_t w[18]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -190,15 +134,16 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_INLINE void contract_dot_mul_68487c3f_body(
+GC_INLINE void contract_dot_mul_63f82b5a_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
-    const gc_words words, GC_GLOBAL int *fault, const int64_t group)
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
 {
-    GC_SHARED_ARRAY(uint4, tile_a, 1536);
-    GC_SHARED_ARRAY(uint4, tile_b, 1536);
+    GC_SCRATCH_DECLARATION
+    GC_SHARED uint4 *const tile_a = (GC_SHARED uint4 *)scratch;
+    GC_SHARED uint4 *const tile_b = (GC_SHARED uint4 *)(scratch + 32768);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     const GC_GLOBAL float *GC_RESTRICT x2 = (const GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -213,8 +158,9 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const float p0 = gc_bits_float((uint32_t)words.w[14]);
-    const float p1 = gc_bits_float((uint32_t)words.w[15]);
+    const int64_t a10 = words.w[14];
+    const float p0 = gc_bits_float((uint32_t)words.w[15]);
+    const float p1 = gc_bits_float((uint32_t)words.w[16]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -222,7 +168,7 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a4, n_size = a8, length = a5;
+    const int64_t m_size = a4, n_size = a9, length = a5;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int warp = GC_ITEM / 32, lane = GC_ITEM % 32;
@@ -232,16 +178,91 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
     float part[2][2][4];
     GC_UNROLL for (int i = 0; i < 2; i++) GC_UNROLL for (int j = 0; j < 2; j++)
                 GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
-    int place = 1;      /* of the 3 places for tiles, that which is multiplied */
-    for (int64_t k_first = -64; k_first < length; k_first += 32) {
-        if (k_first >= 0) {
-            GC_COPIES_WAIT(1);
+    /* the factors of this step of k and, on their way out of shared memory, of the next */
+    uint32_t left[2][2][4], right[2][1][4];
+    int place = 1;      /* of the 4 places for tiles, that which is multiplied */
+    /* whole tiles are copied without a look at where they end: from where, and to where in a tile */
+    const bool whole = aligned_a && m_left == 64 && aligned_b && n_left == 64;
+    const GC_GLOBAL float *from_a[2];
+    int to_a[2];
+    GC_UNROLL for (int r = 0; r < 2; r++) {
+        const uint32_t spot = r * 256 + GC_ITEM;
+        const int row = spot / 8, run = spot % 8;
+        const int at_outer = row;
+        const int at_k = run * 4;
+        const int64_t m_at = m_first + at_outer, k_at = at_k;
+        const int64_t m = m_at;
+        const int64_t k = k_at;
+        from_a[r] = &x0[k + m * a2];
+        to_a[r] = ((row) * 8 + ((run) ^ (row) % 8));
+    }
+    const GC_GLOBAL float *from_b[2];
+    int to_b[2];
+    GC_UNROLL for (int r = 0; r < 2; r++) {
+        const uint32_t spot = r * 256 + GC_ITEM;
+        const int row = spot / 16, run = spot % 16;
+        const int at_outer = run * 4;
+        const int at_k = row;
+        const int64_t n_at = n_first + at_outer, k_at = at_k;
+        const int64_t n = n_at;
+        const int64_t k = k_at;
+        from_b[r] = &x1[k * a6 + n];
+        to_b[r] = ((row) * 16 + ((run) ^ (row) % 4 * 2));
+    }
+    for (int64_t k_first = -96; k_first < length; k_first += 32) {
+        const int next = place ? place - 1 : 3;
+        if (whole && k_first >= 0 && k_first + 128 <= length) {
+            const int64_t k_from = k_first + 96;
+            GC_UNROLL for (int r = 0; r < 2; r++)
+                GC_COPY(tile_a + next * 512 + to_a[r], from_a[r] + k_from);
+            GC_UNROLL for (int r = 0; r < 2; r++)
+                GC_COPY(tile_b + next * 512 + to_b[r], from_b[r] + k_from * a8);
+            GC_COPIES_CLOSE();
+            GC_UNROLL for (int step = 0; step < 3; step++) {
+                const int k = (step + 1) * 8;
+                GC_UNROLL for (int j = 0; j < 1; j++) {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int row = k + e % 2 * 4 + lane % 4;
+                        const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                        const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
+                        right[(step + 1) % 2][j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                    }
+                    GC_UNROLL for (int e = 0; e < 4; e++) right[(step + 1) % 2][j][e] = GC_TF32(right[(step + 1) % 2][j][e]);
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++) {
+                    GC_MATRICES(left[(step + 1) % 2][i], tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                    GC_UNROLL for (int e = 0; e < 4; e++) left[(step + 1) % 2][i][e] = GC_TF32(left[(step + 1) % 2][i][e]);
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++)
+                    GC_UNROLL for (int j = 0; j < 2; j++)
+                        GC_MMA(tf32, part[i][j], left[step % 2][i], right[step % 2][j / 2] + j % 2 * 2);
+            }
+            place = place + 1 < 4 ? place + 1 : 0;
+            GC_COPIES_WAIT(2);
             GC_BARRIER();
+            const int k = 0;
+            GC_UNROLL for (int j = 0; j < 1; j++) {
+                GC_UNROLL for (int e = 0; e < 4; e++) {
+                    const int row = k + e % 2 * 4 + lane % 4;
+                    const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                    const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
+                    right[0][j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                }
+                GC_UNROLL for (int e = 0; e < 4; e++) right[0][j][e] = GC_TF32(right[0][j][e]);
+            }
+            GC_UNROLL for (int i = 0; i < 2; i++) {
+                GC_MATRICES(left[0][i], tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                GC_UNROLL for (int e = 0; e < 4; e++) left[0][i][e] = GC_TF32(left[0][i][e]);
+            }
+            GC_UNROLL for (int i = 0; i < 2; i++)
+                GC_UNROLL for (int j = 0; j < 2; j++)
+                    GC_MMA(tf32, part[i][j], left[1][i], right[1][j / 2] + j % 2 * 2);
+            continue;
         }
-        if (k_first + 64 < length) {
-            const int64_t k_from = k_first + 64;
-            const int k_left = (int)MIN(length - k_from, 32), next = place ? place - 1 : 2;
-            GC_UNROLL for (int r = 0; r < 2; r++) {
+        if (k_first + 96 < length) {
+            const int64_t k_from = k_first + 96;
+            const int k_left = (int)MIN(length - k_from, 32);
+            GC_ROLL for (int r = 0; r < 2; r++) {
                 const uint32_t spot = r * 256 + GC_ITEM;
                 const int row = spot / 8, run = spot % 8;
                 const int at_outer = row;
@@ -256,8 +277,8 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
                     GC_COPY(to, &x0[k + m * a2]);
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 4; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
@@ -265,13 +286,13 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
                             const float v0 = x0[k + m * a2];
                             float bits;
                             bits = v0;
-                            words[e] = gc_bitcast_uint32_t_float(bits);
+                            words[u] = gc_bitcast_uint32_t_float(bits);
                         }
                     }
                     *to = make_uint4(words[0], words[1], words[2], words[3]);
                 }
             }
-            GC_UNROLL for (int r = 0; r < 2; r++) {
+            GC_ROLL for (int r = 0; r < 2; r++) {
                 const uint32_t spot = r * 256 + GC_ITEM;
                 const int row = spot / 16, run = spot % 16;
                 const int at_outer = run * 4;
@@ -286,8 +307,8 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
                     GC_COPY(to, &x1[k * a6 + n]);
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 4; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
@@ -295,7 +316,7 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
                             const float v0 = x1[k * a6 + n];
                             float bits;
                             bits = v0;
-                            words[e] = gc_bitcast_uint32_t_float(bits);
+                            words[u] = gc_bitcast_uint32_t_float(bits);
                         }
                     }
                     *to = make_uint4(words[0], words[1], words[2], words[3]);
@@ -303,48 +324,53 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
             }
         }
         GC_COPIES_CLOSE();
-        if (k_first + 32 <= length) {
-            if (k_first >= 0) {
-                GC_UNROLL for (int k = 0; k < 32; k += 8) {
-                    uint32_t right[1][4];
-                    GC_UNROLL for (int j = 0; j < 1; j++) {
-                        GC_UNROLL for (int e = 0; e < 4; e++) {
-                            const int row = k + e % 2 * 4 + lane % 4;
-                            const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
-                            const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
-                            right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
-                        }
-                        GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
-                    }
-                    GC_UNROLL for (int i = 0; i < 2; i++) {
-                        uint32_t left[4];
-                        GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
-                        GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
-                        GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
-                    }
-                }
-            }
-        } else {
-            for (int k = 0; k < (int)(length - k_first); k += 8) {
-                uint32_t right[1][4];
+        if (k_first >= 0) {
+            GC_UNROLL for (int step = 0; step < 3; step++) {
+                const int k = (step + 1) * 8;
                 GC_UNROLL for (int j = 0; j < 1; j++) {
                     GC_UNROLL for (int e = 0; e < 4; e++) {
                         const int row = k + e % 2 * 4 + lane % 4;
                         const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
                         const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
-                        right[j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                        right[(step + 1) % 2][j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
                     }
-                    GC_UNROLL for (int e = 0; e < 4; e++) right[j][e] = GC_TF32(right[j][e]);
+                    GC_UNROLL for (int e = 0; e < 4; e++) right[(step + 1) % 2][j][e] = GC_TF32(right[(step + 1) % 2][j][e]);
                 }
                 GC_UNROLL for (int i = 0; i < 2; i++) {
-                    uint32_t left[4];
-                    GC_MATRICES(left, tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
-                    GC_UNROLL for (int e = 0; e < 4; e++) left[e] = GC_TF32(left[e]);
-                    GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(tf32, part[i][j], left, right[j / 2] + j % 2 * 2);
+                    GC_MATRICES(left[(step + 1) % 2][i], tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                    GC_UNROLL for (int e = 0; e < 4; e++) left[(step + 1) % 2][i][e] = GC_TF32(left[(step + 1) % 2][i][e]);
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++)
+                    GC_UNROLL for (int j = 0; j < 2; j++)
+                        GC_MMA(tf32, part[i][j], left[step % 2][i], right[step % 2][j / 2] + j % 2 * 2);
+            }
+        }
+        place = place + 1 < 4 ? place + 1 : 0;
+        if (k_first >= -32) {
+            GC_COPIES_WAIT(2);
+            GC_BARRIER();
+            if (k_first + 32 < length) {
+                const int k = 0;
+                GC_UNROLL for (int j = 0; j < 1; j++) {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int row = k + e % 2 * 4 + lane % 4;
+                        const int column = warp_n + j * 16 + e / 2 * 8 + lane / 4;
+                        const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 16 + ((column / 4) ^ (row) % 4 * 2));
+                        right[0][j][e] = ((const GC_SHARED uint32_t *)run)[column % 4];
+                    }
+                    GC_UNROLL for (int e = 0; e < 4; e++) right[0][j][e] = GC_TF32(right[0][j][e]);
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++) {
+                    GC_MATRICES(left[0][i], tile_a, place * 512 + ((warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) * 8 + (((k + lane / 16 * 4) / 4) ^ (warp_m + i * 16 + lane / 8 % 2 * 8 + lane % 8) % 8)), );
+                    GC_UNROLL for (int e = 0; e < 4; e++) left[0][i][e] = GC_TF32(left[0][i][e]);
                 }
             }
         }
-        place = place + 1 < 3 ? place + 1 : 0;
+        if (k_first >= 0) {
+            GC_UNROLL for (int i = 0; i < 2; i++)
+                GC_UNROLL for (int j = 0; j < 2; j++)
+                    GC_MMA(tf32, part[i][j], left[1][i], right[1][j / 2] + j % 2 * 2);
+        }
     }
     /* the results by way of shared memory, so that neighbouring items store neighbours: of each warp 16 rows at a time */
     GC_SHARED float *const strip = (GC_SHARED float *)tile_a;
@@ -364,7 +390,7 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = __fdividef(1.0f, p0);
-                y0[m * a9 + n] = __expf(gc_fma_float(dot0, p1, x2[n])) * t0;
+                y0[m * a10 + n] = __expf(gc_fma_float(dot0, p1, x2[n])) * t0;
             }
         }
     }
@@ -372,7 +398,7 @@ GC_INLINE void contract_dot_mul_68487c3f_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_mul_68487c3f(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_mul_63f82b5a(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -382,7 +408,7 @@ GC_KERNEL void contract_dot_mul_68487c3f(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 22;
+    const int64_t *GC_RESTRICT own = table + members + member * 23;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -391,10 +417,10 @@ GC_KERNEL void contract_dot_mul_68487c3f(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_mul_68487c3f_body(
+    contract_dot_mul_63f82b5a_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[21], group);
+        *(const gc_words *)(own + 4), (int *)own[22], group);
 }

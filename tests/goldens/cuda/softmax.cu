@@ -14,8 +14,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES 32
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -51,124 +52,14 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down_sync(0xFFFFFFFFu, u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor_sync(0xFFFFFFFFu, u.words[k], n);
     return u.value;
 }
-
-/* The matrix unit of compute capability 8.0; what is older does the same slowly.
-   GC_MMA(type, c, a, b): c += a * b of 16 rows, 8 columns and 16 of k by a warp. With g = lane / 4 and t = lane % 4,
-   a lane holds in the words of a the elements 2t and 2t + 1 of k, of the rows g and g + 8, then k + 8 of both; in those
-   of b k = 2t and 2t + 1 of the column g, then k + 8; in c the columns 2t and 2t + 1 of the row g, then of g + 8.
-   Of tf32 a word is one element: t of k, then k + 4, and 8 of k are all. GC_TF32(word): float32 rounded to that, halves
-   away from zero.
-   GC_MATRICES(to, tile, at, turn): four matrices of 8 x 8; tile + at of the lane 8j + i is row i of the matrix j. A
-   lane gets the elements 2t and 2t + 1 of their rows g, or with .trans of their columns g.
-   GC_COPY(to, from): 16 bytes to shared memory, which are there when GC_COPIES_WAIT(n) has waited for all sets of
-   copies but the last n. GC_COPIES_CLOSE ends a set. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-GC_INLINE uint32_t gc_tf32(uint32_t word)
-{
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(__uint_as_float(word)));
-    return word;
-}
-GC_INLINE void gc_mma_tf32(float *c, const uint32_t *a, const uint32_t *b)
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                 "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-#define GC_TF32(word) gc_tf32(word)
-#define GC_MMA_TYPE(type, name) \
-    GC_INLINE void gc_mma_##type(float *c, const uint32_t *a, const uint32_t *b) \
-    { \
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." name "." name ".f32 " \
-                     "{ %0, %1, %2, %3 }, { %4, %5, %6, %7 }, { %8, %9 }, { %0, %1, %2, %3 };" \
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
-    }
-GC_MMA_TYPE(float16, "f16")
-GC_MMA_TYPE(bfloat16, "bf16")
-#define GC_MMA(type, c, a, b) gc_mma_##type(c, a, b)
-#define GC_MATRICES(to, tile, at, turn) \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4" #turn ".shared.b16 { %0, %1, %2, %3 }, [%4];" \
-                 : "=r"((to)[0]), "=r"((to)[1]), "=r"((to)[2]), "=r"((to)[3]) \
-                 : "r"((uint32_t)__cvta_generic_to_shared((tile) + (at))) : "memory")
-#define GC_COPY(to, from) \
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"((uint32_t)__cvta_generic_to_shared(to)), \
-                 "l"(__cvta_generic_to_global(from)) : "memory")
-#define GC_COPIES_CLOSE() asm volatile("cp.async.commit_group;" : : : "memory")
-#define GC_COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
-#else
-GC_INLINE uint32_t gc_tf32(uint32_t word)
-{
-    return (word & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFFFFFu : (word + 0x1000u) & 0xFFFFE000u;
-}
-GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
-#define GC_TF32(word) gc_tf32(word)
-#endif
-#if !defined(GC_MMA)        /* else it is that of the unit, or the emulator's */
-template <float load(uint16_t)>
-static __device__ __noinline__ float4 gc_mma(float4 c, uint4 a, uint2 b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* the first lanes that hold them */
-    GC_ROLL for (int k = 0; k < 8; k++) {       /* pairs */
-        const uint32_t above = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.x : a.z, row + k % 4);
-        const uint32_t below = __shfl_sync(0xFFFFFFFFu, k < 4 ? a.y : a.w, row + k % 4);
-        const uint32_t left = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + k % 4);
-        const uint32_t right = __shfl_sync(0xFFFFFFFFu, k < 4 ? b.x : b.y, column + 4 + k % 4);
-        GC_ROLL for (int shift = 0; shift < 32; shift += 16) {
-            const float x = load((uint16_t)(above >> shift)), y = load((uint16_t)(below >> shift));
-            const float u = load((uint16_t)(left >> shift)), v = load((uint16_t)(right >> shift));
-            c.x = fmaf(x, u, c.x);
-            c.y = fmaf(x, v, c.y);
-            c.z = fmaf(y, u, c.z);
-            c.w = fmaf(y, v, c.w);
-        }
-    }
-    return c;
-}
-template <float load(uint16_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const float4 sum = gc_mma<load>(make_float4(c[0], c[1], c[2], c[3]), make_uint4(a[0], a[1], a[2], a[3]),
-                                    make_uint2(b[0], b[1]));
-    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
-}
-template <float load(uint32_t)> GC_INLINE void gc_mma_of(float *c, const uint32_t *a, const uint32_t *b)
-{
-    const int row = GC_ITEM % 32 / 4 * 4, column = GC_ITEM % 4 * 8;     /* as above */
-    GC_ROLL for (int k = 0; k < 8; k++) {
-        const float x = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2], row + k % 4));
-        const float y = load(__shfl_sync(0xFFFFFFFFu, a[k / 4 * 2 + 1], row + k % 4));
-        const float u = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + k % 4));
-        const float v = load(__shfl_sync(0xFFFFFFFFu, b[k / 4], column + 4 + k % 4));
-        c[0] = fmaf(x, u, c[0]);
-        c[1] = fmaf(x, v, c[1]);
-        c[2] = fmaf(y, u, c[2]);
-        c[3] = fmaf(y, v, c[3]);
-    }
-}
-GC_INLINE void gc_matrices(uint32_t *to, const uint4 *tile, int at, bool turned)
-{
-    const int g = GC_ITEM % 32 / 4, t = GC_ITEM % 4;
-    for (int j = 0; j < 4; j++) {
-        const int first = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t : g));
-        const int second = __shfl_sync(0xFFFFFFFFu, at, j * 8 + (turned ? 2 * t + 1 : g));
-        const uint16_t *const x = (const uint16_t *)(tile + first), *const y = (const uint16_t *)(tile + second);
-        to[j] = turned ? x[g] | (uint32_t)y[g] << 16 : x[2 * t] | (uint32_t)y[2 * t + 1] << 16;
-    }
-}
-#define GC_MMA(type, c, a, b) gc_mma_of<gc_load_##type>(c, a, b)
-#define GC_MATRICES(to, tile, at, turn) gc_matrices(to, tile, at, #turn[0] != 0)
-#define GC_COPY(to, from) (*(to) = *(const uint4 *)(from))
-#define GC_COPIES_CLOSE()
-#define GC_COPIES_WAIT(n)
-#endif
 #define GC_ROOM 4   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -199,13 +90,13 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_INLINE void row_max_sum_div_5b96036b_body(
+GC_INLINE void row_max_sum_div_557a1b3f_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
 {
     GC_SCRATCH_DECLARATION
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -223,34 +114,52 @@ GC_INLINE void row_max_sum_div_5b96036b_body(
     {
         const int64_t length = (live ? a1 : 0);
         float max0_part = gc_bits_float(0xff800000u);
-        for (int64_t j = own; j < length; j += 64) {
-            const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, t0);
+        for (int64_t first = 0; first < length; first += 1024) {
+            const int64_t last = MIN(first + 1024, length);
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const int64_t j = first + own + r * 64;
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            }
         }
         max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = max0;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_max_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_max_float(low, high);
+            }
+            max0 = here;
         }
         #else
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step]);
             GC_BARRIER();
         }
+        max0 = fold_float[GC_ITEM - own];
         #endif
-        max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     GC_SHARED float *row0 = (GC_SHARED float *)(scratch + 0)
@@ -261,37 +170,54 @@ GC_INLINE void row_max_sum_div_5b96036b_body(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a2 + j];
-            const float t2 = gc_exp_float(t1 - max0);
-            row0[j] = t2;
-            sum1_part = sum1_part + t2;
-        }
-        fold_float[GC_ITEM] = sum1_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t1 = x0[i * a2 + j];
+                const float t2 = gc_exp_float(t1 - max0);
+                row0[j] = t2;
+                sum1_part = sum1_part + t2;
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t1 = x0[i * a2 + j];
+                const float t2 = gc_exp_float(t1 - max0);
+                row0[j] = t2;
+                sum1_part = sum1_part + t2;
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum1_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum1_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum1_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum1_part = fold_float[GC_ITEM - own];
         #endif
-        sum1_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum1 = sum1_part;
+        GC_BARRIER();
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
         y0[i * a4 + j] = row0[j] / sum1;
@@ -300,7 +226,7 @@ GC_INLINE void row_max_sum_div_5b96036b_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_5b96036b(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_557a1b3f(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -315,7 +241,7 @@ GC_KERNEL void row_max_sum_div_5b96036b(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
-    row_max_sum_div_5b96036b_body(
+    row_max_sum_div_557a1b3f_body(
         memory0,
         memory1,
         *(const gc_words *)(own + 2), (int *)own[10], group);

@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_INLINE void contract_weighted_aa757d8d_body(
+GC_INLINE void contract_weighted_9697e400_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -287,7 +287,7 @@ GC_INLINE void contract_weighted_aa757d8d_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_weighted_aa757d8d(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_weighted_9697e400(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -312,7 +312,7 @@ GC_KERNEL void contract_weighted_aa757d8d(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory5);
     char *const memory6 = (char *)own[6];
     GC_IS_GLOBAL(memory6);
-    contract_weighted_aa757d8d_body(
+    contract_weighted_9697e400_body(
         memory0,
         memory1,
         memory2,

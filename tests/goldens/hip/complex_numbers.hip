@@ -17,8 +17,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES GC_WAVE
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -42,12 +43,12 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor(u.words[k], n);
     return u.value;
 }
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -69,7 +70,7 @@ GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 }
 GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
 
-GC_INLINE void map_abs_d7a3fd60_body(
+GC_INLINE void map_abs_4b837aca_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -90,7 +91,7 @@ GC_INLINE void map_abs_d7a3fd60_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void map_abs_d7a3fd60(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_4b837aca(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -107,7 +108,7 @@ GC_KERNEL void map_abs_d7a3fd60(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory1);
     char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
-    map_abs_d7a3fd60_body(
+    map_abs_4b837aca_body(
         memory0,
         memory1,
         memory2,

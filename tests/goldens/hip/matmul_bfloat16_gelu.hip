@@ -17,8 +17,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES GC_WAVE
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -42,12 +43,12 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor(u.words[k], n);
     return u.value;
 }
 
@@ -99,7 +100,7 @@ GC_STEP(bfloat16)
 #endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[17]; } gc_words;
+typedef struct { int64_t w[18]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -140,15 +141,16 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_INLINE void contract_dot_cast_10547f81_body(
+GC_INLINE void contract_dot_cast_1e756423_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
     GC_GLOBAL char *GC_RESTRICT memory3,
-    const gc_words words, GC_GLOBAL int *fault, const int64_t group)
+    const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
 {
-    GC_SHARED_ARRAY(uint4, tile_a, 1024);
-    GC_SHARED_ARRAY(uint4, tile_b, 1024);
+    GC_SCRATCH_DECLARATION
+    GC_SHARED uint4 *const tile_a = (GC_SHARED uint4 *)scratch;
+    GC_SHARED uint4 *const tile_b = (GC_SHARED uint4 *)(scratch + 16384);
     const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(memory0 + words.w[0]);
     const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(memory1 + words.w[1]);
     const GC_GLOBAL uint16_t *GC_RESTRICT x2 = (const GC_GLOBAL uint16_t *)(memory2 + words.w[2]);
@@ -163,8 +165,9 @@ GC_INLINE void contract_dot_cast_10547f81_body(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const float p0 = gc_bits_float((uint32_t)words.w[14]);
-    const float p1 = gc_bits_float((uint32_t)words.w[15]);
+    const int64_t a10 = words.w[14];
+    const float p0 = gc_bits_float((uint32_t)words.w[15]);
+    const float p1 = gc_bits_float((uint32_t)words.w[16]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -172,7 +175,7 @@ GC_INLINE void contract_dot_cast_10547f81_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a4, n_size = a8, length = a5;
+    const int64_t m_size = a4, n_size = a9, length = a5;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int warp = GC_ITEM / 64, lane = GC_ITEM % 64;
@@ -182,16 +185,16 @@ GC_INLINE void contract_dot_cast_10547f81_body(
     float part[2][2][4];
     GC_UNROLL for (int i = 0; i < 2; i++) GC_UNROLL for (int j = 0; j < 2; j++)
                 GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
+    /* the factors of this step of k and, on their way out of shared memory, of the next */
+    uint32_t left[2][2][2], right[2][2][2];
     int place = 1;      /* of the 2 places for tiles, that which is multiplied */
     uint4 next_a[2];
     uint4 next_b[2];
     for (int64_t k_first = -64; k_first < length; k_first += 64) {
-        if (k_first >= 0) {
-            GC_BARRIER();
-        }
+        const int next = place ? place - 1 : 1;
         if (k_first + 64 < length) {
             const int64_t k_from = k_first + 64;
-            const int k_left = (int)MIN(length - k_from, 64), next = place ? place - 1 : 1;
+            const int k_left = (int)MIN(length - k_from, 64);
             GC_UNROLL for (int r = 0; r < 2; r++) {
                 const uint32_t spot = r * 256 + GC_ITEM;
                 const int row = spot / 8, run = spot % 8;
@@ -206,8 +209,8 @@ GC_INLINE void contract_dot_cast_10547f81_body(
                     next_a[r] = *(const GC_GLOBAL uint4 *)&x0[k + m * a2];
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 8; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 8; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
@@ -215,7 +218,7 @@ GC_INLINE void contract_dot_cast_10547f81_body(
                             const uint16_t v0 = x0[k + m * a2];
                             uint16_t bits;
                             bits = v0;
-                            words[e / 2] |= (uint32_t)bits << e % 2 * 16;
+                            words[u / 2] |= (uint32_t)bits << u % 2 * 16;
                         }
                     }
                     next_a[r] = make_uint4(words[0], words[1], words[2], words[3]);
@@ -235,8 +238,8 @@ GC_INLINE void contract_dot_cast_10547f81_body(
                     next_b[r] = *(const GC_GLOBAL uint4 *)&x1[k * a6 + n];
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 8; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 8; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
@@ -244,72 +247,79 @@ GC_INLINE void contract_dot_cast_10547f81_body(
                             const uint16_t v0 = x1[k * a6 + n];
                             uint16_t bits;
                             bits = v0;
-                            words[e / 2] |= (uint32_t)bits << e % 2 * 16;
+                            words[u / 2] |= (uint32_t)bits << u % 2 * 16;
                         }
                     }
                     next_b[r] = make_uint4(words[0], words[1], words[2], words[3]);
                 }
             }
         }
-        if (k_first + 64 <= length) {
-            if (k_first >= 0) {
-                GC_UNROLL for (int k = 0; k < 64; k += 16) {
-                    uint32_t right[2][2];
-                    GC_UNROLL for (int j = 0; j < 2; j++) {
-                        GC_UNROLL for (int e = 0; e < 4; e++) {
-                            const int row = k + lane / 16 * 4 + e, column = warp_n + j * 16 + lane % 16;
-                            const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 8 + ((column / 8) ^ (row) / 4 % 4 * 2));
-                            const uint32_t bits = ((const GC_SHARED uint16_t *)run)[column % 8];
-                            right[j][e / 2] = e % 2 ? right[j][e / 2] | bits << 16 : bits;
-                        }
-                    }
-                    GC_UNROLL for (int i = 0; i < 2; i++) {
-                        uint32_t left[2];
-                        GC_UNROLL for (int e = 0; e < 2; e++) {
-                            const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * 4 + e * 2;
-                            const GC_SHARED uint4 *const run = tile_a + place * 512 + ((row) * 8 + ((column / 8) ^ (row) % 8));
-                            left[e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
-                        }
-                        GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j]);
-                    }
-                }
-            }
-        } else {
-            for (int k = 0; k < (int)(length - k_first); k += 16) {
-                uint32_t right[2][2];
+        if (k_first >= 0) {
+            GC_UNROLL for (int step = 0; step < 3; step++) {
+                const int k = (step + 1) * 16;
                 GC_UNROLL for (int j = 0; j < 2; j++) {
                     GC_UNROLL for (int e = 0; e < 4; e++) {
                         const int row = k + lane / 16 * 4 + e, column = warp_n + j * 16 + lane % 16;
                         const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 8 + ((column / 8) ^ (row) / 4 % 4 * 2));
                         const uint32_t bits = ((const GC_SHARED uint16_t *)run)[column % 8];
-                        right[j][e / 2] = e % 2 ? right[j][e / 2] | bits << 16 : bits;
+                        right[(step + 1) % 2][j][e / 2] = e % 2 ? right[(step + 1) % 2][j][e / 2] | bits << 16 : bits;
                     }
                 }
                 GC_UNROLL for (int i = 0; i < 2; i++) {
-                    uint32_t left[2];
                     GC_UNROLL for (int e = 0; e < 2; e++) {
                         const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * 4 + e * 2;
                         const GC_SHARED uint4 *const run = tile_a + place * 512 + ((row) * 8 + ((column / 8) ^ (row) % 8));
-                        left[e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
+                        left[(step + 1) % 2][i][e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
                     }
-                    GC_UNROLL for (int j = 0; j < 2; j++) GC_MMA(bfloat16, part[i][j], left, right[j]);
                 }
-            }
-        }
-        if (k_first + 64 < length) {
-            const int next = 1 - place;
-            GC_UNROLL for (int r = 0; r < 2; r++) {
-                const uint32_t spot = r * 256 + GC_ITEM;
-                const int row = spot / 8, run = spot % 8;
-                tile_a[next * 512 + ((row) * 8 + ((run) ^ (row) % 8))] = next_a[r];
-            }
-            GC_UNROLL for (int r = 0; r < 2; r++) {
-                const uint32_t spot = r * 256 + GC_ITEM;
-                const int row = spot / 8, run = spot % 8;
-                tile_b[next * 512 + ((row) * 8 + ((run) ^ (row) / 4 % 4 * 2))] = next_b[r];
+                GC_UNROLL for (int i = 0; i < 2; i++)
+                    GC_UNROLL for (int j = 0; j < 2; j++)
+                        GC_MMA(bfloat16, part[i][j], left[step % 2][i], right[step % 2][j]);
             }
         }
         place = place + 1 < 2 ? place + 1 : 0;
+        if (k_first >= -64) {
+            if (k_first + 64 < length) {
+                GC_UNROLL for (int r = 0; r < 2; r++) {
+                    const uint32_t spot = r * 256 + GC_ITEM;
+                    const int row = spot / 8, run = spot % 8;
+                    const int at_outer = row;
+                    const int at_k = run * 8;
+                    tile_a[next * 512 + ((row) * 8 + ((run) ^ (row) % 8))] = next_a[r];
+                }
+                GC_UNROLL for (int r = 0; r < 2; r++) {
+                    const uint32_t spot = r * 256 + GC_ITEM;
+                    const int row = spot / 8, run = spot % 8;
+                    const int at_outer = run * 8;
+                    const int at_k = row;
+                    tile_b[next * 512 + ((row) * 8 + ((run) ^ (row) / 4 % 4 * 2))] = next_b[r];
+                }
+            }
+            GC_BARRIER();
+            if (k_first + 64 < length) {
+                const int k = 0;
+                GC_UNROLL for (int j = 0; j < 2; j++) {
+                    GC_UNROLL for (int e = 0; e < 4; e++) {
+                        const int row = k + lane / 16 * 4 + e, column = warp_n + j * 16 + lane % 16;
+                        const GC_SHARED uint4 *const run = tile_b + place * 512 + ((row) * 8 + ((column / 8) ^ (row) / 4 % 4 * 2));
+                        const uint32_t bits = ((const GC_SHARED uint16_t *)run)[column % 8];
+                        right[0][j][e / 2] = e % 2 ? right[0][j][e / 2] | bits << 16 : bits;
+                    }
+                }
+                GC_UNROLL for (int i = 0; i < 2; i++) {
+                    GC_UNROLL for (int e = 0; e < 2; e++) {
+                        const int row = warp_m + i * 16 + lane % 16, column = k + lane / 16 * 4 + e * 2;
+                        const GC_SHARED uint4 *const run = tile_a + place * 512 + ((row) * 8 + ((column / 8) ^ (row) % 8));
+                        left[0][i][e] = ((const GC_SHARED uint32_t *)run)[column % 8 / 2];
+                    }
+                }
+            }
+        }
+        if (k_first >= 0) {
+            GC_UNROLL for (int i = 0; i < 2; i++)
+                GC_UNROLL for (int j = 0; j < 2; j++)
+                    GC_MMA(bfloat16, part[i][j], left[1][i], right[1][j]);
+        }
     }
     /* the results by way of shared memory, so that neighbouring items store neighbours: of each warp 16 rows at a time */
     GC_SHARED float *const strip = (GC_SHARED float *)tile_a;
@@ -330,7 +340,7 @@ GC_INLINE void contract_dot_cast_10547f81_body(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                y0[m * a9 + n] = gc_store_bfloat16(t1);
+                y0[m * a10 + n] = gc_store_bfloat16(t1);
             }
         }
     }
@@ -338,7 +348,7 @@ GC_INLINE void contract_dot_cast_10547f81_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_10547f81(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_1e756423(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -348,7 +358,7 @@ GC_KERNEL void contract_dot_cast_10547f81(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 22;
+    const int64_t *GC_RESTRICT own = table + members + member * 23;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -357,10 +367,10 @@ GC_KERNEL void contract_dot_cast_10547f81(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_cast_10547f81_body(
+    contract_dot_cast_1e756423_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[21], group);
+        *(const gc_words *)(own + 4), (int *)own[22], group);
 }

@@ -17,8 +17,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES GC_WAVE
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -42,17 +43,17 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor(u.words[k], n);
     return u.value;
 }
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[16]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -65,7 +66,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void contract_dot_where_d21f9b9c_body(
+GC_INLINE void contract_dot_where_446c2f5c_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -88,6 +89,7 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
+    const int64_t a10 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -95,7 +97,7 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a5, n_size = a8, length = a2;
+    const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -122,21 +124,21 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
                 const int64_t first = k;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t k = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_a[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t k = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_a[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer, own_k = at_k + e;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer, own_k = at_k + u;
                     if (own_outer < m_left && own_k < k_left) {
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const float v0 = x0[k + m * a3];
-                        next_a[e] = v0;
+                        next_a[u] = v0;
                     }
                 }
             }
@@ -153,21 +155,21 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
                 const int64_t first = n;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t n = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_b[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t n = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_b[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < n_left && own_k < k_left) {
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const float v0 = x1[k * a6 + n];
-                        next_b[e] = v0;
+                        next_b[u] = v0;
                     }
                 }
             }
@@ -204,21 +206,21 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
                     const int64_t first = k;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t k = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_a[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t k = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_a[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const float v0 = x0[k + m * a3];
-                            next_a[e] = v0;
+                            next_a[u] = v0;
                         }
                     }
                 }
@@ -235,21 +237,21 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
                     const int64_t first = n;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t n = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_b[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t n = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_b[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const float v0 = x1[k * a6 + n];
-                            next_b[e] = v0;
+                            next_b[u] = v0;
                         }
                     }
                 }
@@ -306,7 +308,7 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
-                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                y0[m * a10 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();
@@ -315,7 +317,7 @@ GC_INLINE void contract_dot_where_d21f9b9c_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_d21f9b9c(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_446c2f5c(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -325,7 +327,7 @@ GC_KERNEL void contract_dot_where_d21f9b9c(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 20;
+    const int64_t *GC_RESTRICT own = table + members + member * 21;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -334,10 +336,10 @@ GC_KERNEL void contract_dot_where_d21f9b9c(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_where_d21f9b9c_body(
+    contract_dot_where_446c2f5c_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[19], group);
+        *(const gc_words *)(own + 4), (int *)own[20], group);
 }

@@ -17,8 +17,9 @@ typedef unsigned long long uint64_t;
 #define GC_GROUP ((int64_t)blockIdx.x)
 #define GC_ITEM ((int)threadIdx.x)
 #define GC_SHUFFLES GC_WAVE
-#define GC_SHUFFLE_DOWN(x, n) gc_shuffle_down(x, n)
+#define GC_SHUFFLE_XOR(x, n) gc_shuffle_xor(x, n)
 #define GC_UNROLL _Pragma("unroll")
+#define GC_UNROLL_4 _Pragma("unroll 4")
 #define GC_UNROLL_16 _Pragma("unroll 16")
 #define GC_ROLL _Pragma("unroll 1")
 #define GC_ROTATE(word, by) ((word) << by | (word) >> (32 - by))
@@ -42,12 +43,12 @@ template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a, gc_parts<R> b)
 template <class R> GC_INLINE gc_parts<R> operator-(gc_parts<R> a) { return gc_of_parts<R>(-a.x, -a.y); }
 #define GC_COMPLEX(R, re, im) gc_of_parts<R>(re, im)
 
-template <class T> GC_INLINE T gc_shuffle_down(T x, int n)
+template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 {
     union { T value; unsigned int words[(sizeof(T) + 3) / 4]; } u;
     u.words[0] = 0;
     u.value = x;
-    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_down(u.words[k], n);
+    for (int k = 0; k < (int)((sizeof(T) + 3) / 4); k++) u.words[k] = __shfl_xor(u.words[k], n);
     return u.value;
 }
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -79,13 +80,13 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_INLINE void row_max_sum_div_f4ff6d77_body(
+GC_INLINE void row_max_sum_div_007107bc_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
 {
     GC_SCRATCH_DECLARATION
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -103,34 +104,52 @@ GC_INLINE void row_max_sum_div_f4ff6d77_body(
     {
         const int64_t length = (live ? a1 : 0);
         float max0_part = gc_bits_float(0xff800000u);
-        for (int64_t j = own; j < length; j += 64) {
-            const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, t0);
+        for (int64_t first = 0; first < length; first += 1024) {
+            const int64_t last = MIN(first + 1024, length);
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const int64_t j = first + own + r * 64;
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            }
         }
         max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = max0;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_max_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_max_float(low, high);
+            }
+            max0 = here;
         }
         #else
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step]);
             GC_BARRIER();
         }
+        max0 = fold_float[GC_ITEM - own];
         #endif
-        max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     GC_SHARED float *row0 = (GC_SHARED float *)(scratch + 0)
@@ -141,37 +160,54 @@ GC_INLINE void row_max_sum_div_f4ff6d77_body(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a2 + j];
-            const float t2 = gc_exp_float(t1 - max0);
-            row0[j] = t2;
-            sum1_part = sum1_part + t2;
-        }
-        fold_float[GC_ITEM] = sum1_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t1 = x0[i * a2 + j];
+                const float t2 = gc_exp_float(t1 - max0);
+                row0[j] = t2;
+                sum1_part = sum1_part + t2;
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t1 = x0[i * a2 + j];
+                const float t2 = gc_exp_float(t1 - max0);
+                row0[j] = t2;
+                sum1_part = sum1_part + t2;
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum1_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum1_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum1_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum1_part = fold_float[GC_ITEM - own];
         #endif
-        sum1_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum1 = sum1_part;
+        GC_BARRIER();
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 64) {
         y0[i * a4 + j] = row0[j] / sum1;
@@ -180,7 +216,7 @@ GC_INLINE void row_max_sum_div_f4ff6d77_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_f4ff6d77(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_007107bc(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -195,7 +231,7 @@ GC_KERNEL void row_max_sum_div_f4ff6d77(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
-    row_max_sum_div_f4ff6d77_body(
+    row_max_sum_div_007107bc_body(
         memory0,
         memory1,
         *(const gc_words *)(own + 2), (int *)own[10], group);

@@ -21,14 +21,14 @@ GC_INLINE float gc_max_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_max_min_cast_c9516a6b(
+GC_KERNEL void row_max_min_cast_bea04188(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
-    GC_SHARED_ARRAY(int32_t, fold_int32_t, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
+    GC_SHARED_ARRAY(int32_t, fold_int32_t, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL int64_t *GC_RESTRICT y0 = (GC_GLOBAL int64_t *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -45,68 +45,104 @@ GC_KERNEL void row_max_min_cast_c9516a6b(
     {
         const int64_t length = (live ? a1 : 0);
         float max0_part = gc_bits_float(0xff800000u);
-        for (int64_t j = own; j < length; j += 64) {
-            const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, t0);
+        for (int64_t first = 0; first < length; first += 1024) {
+            const int64_t last = MIN(first + 1024, length);
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const int64_t j = first + own + r * 64;
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            }
         }
         max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = max0;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_max_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_max_float(low, high);
+            }
+            max0 = here;
         }
         #else
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step]);
             GC_BARRIER();
         }
+        max0 = fold_float[GC_ITEM - own];
         #endif
-        max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     int32_t min1 = 2147483647;
     {
         const int64_t length = (live ? a1 : 0);
         int32_t min1_part = 2147483647;
-        for (int64_t j = own; j < length; j += 64) {
-            const float t1 = x0[i * a2 + j];
-            min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+        for (int64_t first = 0; first < length; first += 1024) {
+            const int64_t last = MIN(first + 1024, length);
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const int64_t j = first + own + r * 64;
+                    const float t1 = x0[i * a2 + j];
+                    min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t1 = x0[i * a2 + j];
+                    min1_part = min1_part < (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t1 == max0) | (t1 != t1))) ? ((int32_t)j) : p0);
+                }
+            }
         }
         min1 = min1_part;
-        fold_int32_t[GC_ITEM] = min1;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
         {
-            int32_t here = fold_int32_t[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const int32_t there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here < there ? here : there;
-            }
-            if (own == 0) fold_int32_t[GC_ITEM] = here;
+            int32_t here = min1;
+            #if GC_SHUFFLES < 64
+            fold_int32_t[GC_ITEM] = here;
             GC_BARRIER();
+            int32_t all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_int32_t[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] < all[k + step] ? all[k] : all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const int32_t there = GC_SHUFFLE_XOR(here, step);
+                const int32_t low = own & step ? there : here, high = own & step ? here : there;
+                here = low < high ? low : high;
+            }
+            min1 = here;
         }
         #else
+        fold_int32_t[GC_ITEM] = min1;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
+            if (own < step)
+                fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step];
             GC_BARRIER();
         }
+        min1 = fold_int32_t[GC_ITEM - own];
         #endif
-        min1 = fold_int32_t[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     if (live && own == 0) y0[i] = (int64_t)min1;

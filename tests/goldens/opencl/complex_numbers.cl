@@ -15,7 +15,7 @@ GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 }
 GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
 
-GC_KERNEL void map_abs_79a84988(
+GC_KERNEL void map_abs_9893e2e6(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,

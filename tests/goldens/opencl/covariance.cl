@@ -1,4 +1,4 @@
-typedef struct { int64_t w[13]; } gc_words;
+typedef struct { int64_t w[15]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -12,7 +12,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void contract_dot_div_5384fcd1(
+GC_KERNEL void contract_dot_div_3b131093(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -31,7 +31,9 @@ GC_KERNEL void contract_dot_div_5384fcd1(
     const int64_t a6 = words.w[8];
     const int64_t a7 = words.w[9];
     const int64_t a8 = words.w[10];
-    const float p0 = gc_bits_float((uint32_t)words.w[11]);
+    const int64_t a9 = words.w[11];
+    const int64_t a10 = words.w[12];
+    const float p0 = gc_bits_float((uint32_t)words.w[13]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -39,14 +41,14 @@ GC_KERNEL void contract_dot_div_5384fcd1(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a5, n_size = a7, length = a2;
+    const int64_t m_size = a6, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
     const int item_m = (GC_ITEM & 1) | (GC_ITEM >> 1 & 2) | (GC_ITEM >> 4 & 12);
     const int item_n = (GC_ITEM >> 1 & 1) | (GC_ITEM >> 2 & 14);
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
-    const bool aligned_b = a6 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a7 && ((uint64_t)x0) % 16 == 0;
     float part[4][4];
     float next_a[2];
     float next_b[2];
@@ -66,21 +68,21 @@ GC_KERNEL void contract_dot_div_5384fcd1(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k * a3 + m])[w];
                 const int64_t first = m;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t m = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_a[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t m = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_a[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < m_left && own_k < k_left) {
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const float v0 = x0[k * a3 + m];
-                        next_a[e] = v0;
+                        next_a[u] = v0;
                     }
                 }
             }
@@ -97,21 +99,21 @@ GC_KERNEL void contract_dot_div_5384fcd1(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k * a3 + n])[w];
                 const int64_t first = n;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t n = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_b[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t n = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_b[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < n_left && own_k < k_left) {
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const float v0 = x0[k * a3 + n];
-                        next_b[e] = v0;
+                        next_b[u] = v0;
                     }
                 }
             }
@@ -148,21 +150,21 @@ GC_KERNEL void contract_dot_div_5384fcd1(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k * a3 + m])[w];
                     const int64_t first = m;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t m = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_a[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t m = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_a[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const float v0 = x0[k * a3 + m];
-                            next_a[e] = v0;
+                            next_a[u] = v0;
                         }
                     }
                 }
@@ -179,21 +181,21 @@ GC_KERNEL void contract_dot_div_5384fcd1(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k * a3 + n])[w];
                     const int64_t first = n;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t n = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_b[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t n = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_b[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const float v0 = x0[k * a3 + n];
-                            next_b[e] = v0;
+                            next_b[u] = v0;
                         }
                     }
                 }
@@ -249,7 +251,7 @@ GC_KERNEL void contract_dot_div_5384fcd1(
                 const float dot0 = tile_a[row * 72 + column];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
-                y0[m * a8 + n] = dot0 / p0;
+                y0[m * a10 + n] = dot0 / p0;
             }
         }
         GC_BARRIER();

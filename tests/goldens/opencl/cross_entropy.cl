@@ -44,14 +44,14 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_a00e4d90(
+GC_KERNEL void row_max_sum_c0c67ade(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL int64_t *GC_RESTRICT x1 = (const GC_GLOBAL int64_t *)(memory1 + words.w[1]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -70,34 +70,52 @@ GC_KERNEL void row_max_sum_a00e4d90(
     {
         const int64_t length = (live ? a1 : 0);
         float max0_part = gc_bits_float(0xff800000u);
-        for (int64_t j = own; j < length; j += 64) {
-            const float t0 = x0[i * a2 + j];
-            max0_part = gc_max_float(max0_part, t0);
+        for (int64_t first = 0; first < length; first += 1024) {
+            const int64_t last = MIN(first + 1024, length);
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const int64_t j = first + own + r * 64;
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t0 = x0[i * a2 + j];
+                    max0_part = gc_max_float(max0_part, t0);
+                }
+            }
         }
         max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = max0;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_max_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_max_float(low, high);
+            }
+            max0 = here;
         }
         #else
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step]);
             GC_BARRIER();
         }
+        max0 = fold_float[GC_ITEM - own];
         #endif
-        max0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     float sum1 = -0.0f;
@@ -106,36 +124,52 @@ GC_KERNEL void row_max_sum_a00e4d90(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum1_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t1 = x0[i * a2 + j];
-            const float t2 = t1 - max0;
-            sum1_part = sum1_part + gc_exp_float(t2);
-        }
-        fold_float[GC_ITEM] = sum1_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t1 = x0[i * a2 + j];
+                const float t2 = t1 - max0;
+                sum1_part = sum1_part + gc_exp_float(t2);
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t1 = x0[i * a2 + j];
+                const float t2 = t1 - max0;
+                sum1_part = sum1_part + gc_exp_float(t2);
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum1_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum1_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum1_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum1_part = fold_float[GC_ITEM - own];
         #endif
-        sum1_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum1 = sum1_part;
+        GC_BARRIER();
     }
     const int64_t t3 = gc_check_index(x1[i], a3, 0, &bad);
     const float t6 = gc_log_float(sum1);
@@ -145,36 +179,52 @@ GC_KERNEL void row_max_sum_a00e4d90(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum2_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t4 = x0[i * a2 + j];
-            const float t5 = t4 - max0;
-            sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
-        }
-        fold_float[GC_ITEM] = sum2_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t4 = x0[i * a2 + j];
+                const float t5 = t4 - max0;
+                sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t4 = x0[i * a2 + j];
+                const float t5 = t4 - max0;
+                sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum2_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum2_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum2_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum2_part = fold_float[GC_ITEM - own];
         #endif
-        sum2_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum2 = sum2_part;
+        GC_BARRIER();
     }
     if (live && own == 0) y0[i] = sum2;
     if (live && bad) GC_ATOMIC_MAX(fault + words.w[7], 64 - gc_first(bad));
@@ -193,13 +243,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_div_a0979306(
+GC_KERNEL void row_sum_div_f3268730(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -214,34 +264,48 @@ GC_KERNEL void row_sum_div_a0979306(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum0_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            sum0_part = sum0_part + (-x0[j]);
-        }
-        fold_float[GC_ITEM] = sum0_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                sum0_part = sum0_part + (-x0[j]);
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                sum0_part = sum0_part + (-x0[j]);
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum0_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum0_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum0_part = fold_float[GC_ITEM - own];
         #endif
-        sum0_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum0 = sum0_part;
+        GC_BARRIER();
     }
     if (live && own == 0) y0[0] = sum0 / p0;
 }

@@ -45,17 +45,17 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
 {
     const uint16_t word = gc_store_float16(x), away = (x < y) == (x > 0) ? 1 : -1;
     const float next = gc_load_float16(x == 0 ? (y < 0) << 15 | 1 : word + away);
-    return x != x || y != y ? x + y : x == y ? x : next;
+    return x != x || y != y ? x + y : x == y ? y : next;
 }
 
-GC_KERNEL void row_sum_82e7ecb0(
+GC_KERNEL void row_sum_c66d8c8d(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL uint16_t *GC_RESTRICT x0 = (const GC_GLOBAL uint16_t *)(memory0 + words.w[0]);
     const GC_GLOBAL uint16_t *GC_RESTRICT x1 = (const GC_GLOBAL uint16_t *)(memory1 + words.w[1]);
     GC_GLOBAL uint16_t *GC_RESTRICT y0 = (GC_GLOBAL uint16_t *)(memory2 + words.w[2]);
@@ -74,34 +74,48 @@ GC_KERNEL void row_sum_82e7ecb0(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum0_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            sum0_part = sum0_part + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
-        }
-        fold_float[GC_ITEM] = sum0_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                sum0_part = sum0_part + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                sum0_part = sum0_part + ((float)gc_round_float16(gc_load_float16(x0[i * a2 + j]) * gc_load_float16(x1[j])));
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum0_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum0_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum0_part = fold_float[GC_ITEM - own];
         #endif
-        sum0_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum0 = sum0_part;
+        GC_BARRIER();
     }
     if (live && own == 0) y0[i] = gc_store_float16(sum0);
 }

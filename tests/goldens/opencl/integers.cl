@@ -24,7 +24,7 @@ GC_INLINE int16_t gc_remainder_int16_t(int16_t a, int16_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-GC_KERNEL void map_remainder_09b7c046(
+GC_KERNEL void map_remainder_2d0d5c94(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,

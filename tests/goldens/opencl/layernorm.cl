@@ -11,15 +11,15 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_3c8caf3e(
+GC_KERNEL void row_sum_m2_mul_f609f9a0(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
-    GC_SHARED_ARRAY(float, mean_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
+    GC_SHARED_ARRAY(float, mean_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory2 + words.w[2]);
@@ -43,96 +43,99 @@ GC_KERNEL void row_sum_m2_mul_3c8caf3e(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum0_part = -0.0f;
-        float m21_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t0 = x0[i * a2 + j];
-            sum0_part = sum0_part + t0;
-            m21_part = m21_part + t0;
-        }
-        fold_float[GC_ITEM] = sum0_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        float m21_part = -0.0f, m21_kept[16];
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t0 = x0[i * a2 + j];
+                sum0_part = sum0_part + t0;
+                m21_kept[r] = t0;
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
-            GC_BARRIER();
-        }
-        #else
-        for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        #endif
-        sum0_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
-        fold_float[GC_ITEM] = m21_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
-            GC_BARRIER();
-        }
-        #else
-        for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        #endif
-        m21_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
-        float m21_mean_part = first < last ? m21_part / (float)(last - first) : 0;
-        {
-            float squares = 0;
+        } else {
             for (int64_t j = first + own; j < last; j += 64) {
                 const float t0 = x0[i * a2 + j];
-                const float d = (t0) - m21_mean_part; squares = squares + d * d;
+                sum0_part = sum0_part + t0;
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum0_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
+            GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum0_part = here;
+        }
+        #else
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
+        for (int step = 32; step; step >>= 1) {
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
+            GC_BARRIER();
+        }
+        sum0_part = fold_float[GC_ITEM - own];
+        #endif
+        float m21_mean_part = first < last ? sum0_part / (float)(last - first) : 0;
+        {
+            float squares = 0;
+            if (last - first == 1024) {
+                GC_UNROLL for (int r = 0; r < 16; r++) {
+                    const float d = m21_kept[r] - m21_mean_part; squares = squares + d * d;
+                }
+            } else {
+                for (int64_t j = first + own; j < last; j += 64) {
+                    const float t0 = x0[i * a2 + j];
+                    const float d = (t0) - m21_mean_part; squares = squares + d * d;
+                }
             }
             m21_part = squares;
         }
-        fold_float[GC_ITEM] = m21_part;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = m21_part;
+            #if GC_SHUFFLES < 64
+            fold_float[256 + GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[256 + GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            m21_part = here;
         }
         #else
+        fold_float[256 + GC_ITEM] = m21_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[256 + GC_ITEM] = fold_float[256 + GC_ITEM] + fold_float[256 + GC_ITEM + step];
             GC_BARRIER();
         }
+        m21_part = fold_float[256 + GC_ITEM - own];
         #endif
-        m21_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum0 = sum0_part;
         m21_mean = m21_mean_part;
         m21 = m21_part;
+        GC_BARRIER();
     }
     const float t2 = sum0 / p0;
     const float t3 = sqrt((m21 / p1) + p2);

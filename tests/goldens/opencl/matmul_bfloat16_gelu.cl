@@ -1,4 +1,4 @@
-typedef struct { int64_t w[17]; } gc_words;
+typedef struct { int64_t w[18]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_0f1d59a5(
+GC_KERNEL void contract_dot_cast_f76e0151(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -64,8 +64,9 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const float p0 = gc_bits_float((uint32_t)words.w[14]);
-    const float p1 = gc_bits_float((uint32_t)words.w[15]);
+    const int64_t a10 = words.w[14];
+    const float p0 = gc_bits_float((uint32_t)words.w[15]);
+    const float p1 = gc_bits_float((uint32_t)words.w[16]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -73,7 +74,7 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a5, n_size = a8, length = a2;
+    const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -100,21 +101,21 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x0[k + m * a3])[w];
                 const int64_t first = k;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t k = first + e;
-                    const uint16_t v0 = v0_wide.one[e];
-                    next_a[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t k = first + u;
+                    const uint16_t v0 = v0_wide.one[u];
+                    next_a[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer, own_k = at_k + e;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer, own_k = at_k + u;
                     if (own_outer < m_left && own_k < k_left) {
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const uint16_t v0 = x0[k + m * a3];
-                        next_a[e] = v0;
+                        next_a[u] = v0;
                     }
                 }
             }
@@ -131,21 +132,21 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x1[k * a6 + n])[w];
                 const int64_t first = n;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t n = first + e;
-                    const uint16_t v0 = v0_wide.one[e];
-                    next_b[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t n = first + u;
+                    const uint16_t v0 = v0_wide.one[u];
+                    next_b[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < n_left && own_k < k_left) {
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const uint16_t v0 = x1[k * a6 + n];
-                        next_b[e] = v0;
+                        next_b[u] = v0;
                     }
                 }
             }
@@ -182,21 +183,21 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x0[k + m * a3])[w];
                     const int64_t first = k;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t k = first + e;
-                        const uint16_t v0 = v0_wide.one[e];
-                        next_a[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t k = first + u;
+                        const uint16_t v0 = v0_wide.one[u];
+                        next_a[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const uint16_t v0 = x0[k + m * a3];
-                            next_a[e] = v0;
+                            next_a[u] = v0;
                         }
                     }
                 }
@@ -213,21 +214,21 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint32_t *)&x1[k * a6 + n])[w];
                     const int64_t first = n;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t n = first + e;
-                        const uint16_t v0 = v0_wide.one[e];
-                        next_b[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t n = first + u;
+                        const uint16_t v0 = v0_wide.one[u];
+                        next_b[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const uint16_t v0 = x1[k * a6 + n];
-                            next_b[e] = v0;
+                            next_b[u] = v0;
                         }
                     }
                 }
@@ -285,7 +286,7 @@ GC_KERNEL void contract_dot_cast_0f1d59a5(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                y0[m * a9 + n] = gc_store_bfloat16(t1);
+                y0[m * a10 + n] = gc_store_bfloat16(t1);
             }
         }
         GC_BARRIER();

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[16]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_where_9cae23dc(
+GC_KERNEL void contract_dot_where_9c81e8e3(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -35,6 +35,7 @@ GC_KERNEL void contract_dot_where_9cae23dc(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
+    const int64_t a10 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -42,7 +43,7 @@ GC_KERNEL void contract_dot_where_9cae23dc(
     const int64_t at = live ? turn : a1 * a0 - 1;
     const int64_t mb = gc_rest(at, a0);
     const int64_t nb = gc_quotient(at, a0);
-    const int64_t m_size = a5, n_size = a8, length = a2;
+    const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -69,21 +70,21 @@ GC_KERNEL void contract_dot_where_9cae23dc(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
                 const int64_t first = k;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t k = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_a[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t k = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_a[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer, own_k = at_k + e;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer, own_k = at_k + u;
                     if (own_outer < m_left && own_k < k_left) {
                         const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         const float v0 = x0[k + m * a3];
-                        next_a[e] = v0;
+                        next_a[u] = v0;
                     }
                 }
             }
@@ -100,21 +101,21 @@ GC_KERNEL void contract_dot_where_9cae23dc(
                 GC_UNROLL for (int w = 0; w < 1; w++)
                     v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
                 const int64_t first = n;
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int64_t n = first + e;
-                    const float v0 = v0_wide.one[e];
-                    next_b[e] = v0;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int64_t n = first + u;
+                    const float v0 = v0_wide.one[u];
+                    next_b[u] = v0;
                 }
             } else
             {
-                GC_UNROLL for (int e = 0; e < 2; e++) {
-                    const int own_outer = at_outer + e, own_k = at_k;
+                GC_UNROLL for (int u = 0; u < 2; u++) {
+                    const int own_outer = at_outer + u, own_k = at_k;
                     if (own_outer < n_left && own_k < k_left) {
                         const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                         const int64_t n = n_at;
                         const int64_t k = k_at;
                         const float v0 = x1[k * a6 + n];
-                        next_b[e] = v0;
+                        next_b[u] = v0;
                     }
                 }
             }
@@ -151,21 +152,21 @@ GC_KERNEL void contract_dot_where_9cae23dc(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x0[k + m * a3])[w];
                     const int64_t first = k;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t k = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_a[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t k = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_a[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < m_left && own_k < k_left) {
                             const int64_t m_at = m_first + own_outer, k_at = k_from + own_k;
                             const int64_t m = m_at;
                             const int64_t k = k_at;
                             const float v0 = x0[k + m * a3];
-                            next_a[e] = v0;
+                            next_a[u] = v0;
                         }
                     }
                 }
@@ -182,21 +183,21 @@ GC_KERNEL void contract_dot_where_9cae23dc(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint2 *)&x1[k * a6 + n])[w];
                     const int64_t first = n;
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int64_t n = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_b[e] = v0;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int64_t n = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_b[u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 2; e++) {
-                        const int own_outer = at_outer + e, own_k = at_k;
+                    GC_UNROLL for (int u = 0; u < 2; u++) {
+                        const int own_outer = at_outer + u, own_k = at_k;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const float v0 = x1[k * a6 + n];
-                            next_b[e] = v0;
+                            next_b[u] = v0;
                         }
                     }
                 }
@@ -253,7 +254,7 @@ GC_KERNEL void contract_dot_where_9cae23dc(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
-                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                y0[m * a10 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();

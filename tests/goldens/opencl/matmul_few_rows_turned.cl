@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_da9c639e(
+GC_KERNEL void contract_dot_5501476a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -80,21 +80,21 @@ GC_KERNEL void contract_dot_da9c639e(
                     GC_UNROLL for (int w = 0; w < 1; w++)
                         v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x1[k + n * a5])[w];
                     const int64_t first = k;
-                    GC_UNROLL for (int e = 0; e < 4; e++) {
-                        const int64_t k = first + e;
-                        const float v0 = v0_wide.one[e];
-                        next_b[r * 4 + e] = v0;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int64_t k = first + u;
+                        const float v0 = v0_wide.one[u];
+                        next_b[r * 4 + u] = v0;
                     }
                 } else
                 {
-                    GC_UNROLL for (int e = 0; e < 4; e++) {
-                        const int own_outer = at_outer, own_k = at_k + e;
+                    GC_UNROLL for (int u = 0; u < 4; u++) {
+                        const int own_outer = at_outer, own_k = at_k + u;
                         if (own_outer < n_left && own_k < k_left) {
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
                             const float v0 = x1[k + n * a5];
-                            next_b[r * 4 + e] = v0;
+                            next_b[r * 4 + u] = v0;
                         }
                     }
                 }
@@ -142,21 +142,21 @@ GC_KERNEL void contract_dot_da9c639e(
                             GC_UNROLL for (int w = 0; w < 1; w++)
                                 v0_wide.all[w] = ((const GC_GLOBAL uint4 *)&x1[k + n * a5])[w];
                             const int64_t first = k;
-                            GC_UNROLL for (int e = 0; e < 4; e++) {
-                                const int64_t k = first + e;
-                                const float v0 = v0_wide.one[e];
-                                next_b[r * 4 + e] = v0;
+                            GC_UNROLL for (int u = 0; u < 4; u++) {
+                                const int64_t k = first + u;
+                                const float v0 = v0_wide.one[u];
+                                next_b[r * 4 + u] = v0;
                             }
                         } else
                         {
-                            GC_UNROLL for (int e = 0; e < 4; e++) {
-                                const int own_outer = at_outer, own_k = at_k + e;
+                            GC_UNROLL for (int u = 0; u < 4; u++) {
+                                const int own_outer = at_outer, own_k = at_k + u;
                                 if (own_outer < n_left && own_k < k_left) {
                                     const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                                     const int64_t n = n_at;
                                     const int64_t k = k_at;
                                     const float v0 = x1[k + n * a5];
-                                    next_b[r * 4 + e] = v0;
+                                    next_b[r * 4 + u] = v0;
                                 }
                             }
                         }

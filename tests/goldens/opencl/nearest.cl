@@ -21,15 +21,15 @@ GC_INLINE float gc_min_float(float a, float b)
     return a != a || b != b ? a + b : z;
 }
 
-GC_KERNEL void row_min_cast_a4b907ed(
+GC_KERNEL void row_min_cast_72bce7b9(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
-    GC_SHARED_ARRAY(int32_t, fold_int32_t, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
+    GC_SHARED_ARRAY(int32_t, fold_int32_t, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     const GC_GLOBAL float *GC_RESTRICT x1 = (const GC_GLOBAL float *)(memory1 + words.w[1]);
     GC_GLOBAL int64_t *GC_RESTRICT y0 = (GC_GLOBAL int64_t *)(memory2 + words.w[2]);
@@ -83,29 +83,36 @@ GC_KERNEL void row_min_cast_a4b907ed(
             min0_part = gc_min_float(min0_part, t32);
         }
         min0 = min0_part;
-        fold_float[GC_ITEM] = min0;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_min_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
-            GC_BARRIER();
-        }
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = gc_min_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = min0;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_min_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_min_float(low, high);
+            }
+            min0 = here;
         }
         #else
+        fold_float[GC_ITEM] = min0;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_min_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 1]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_min_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step]);
             GC_BARRIER();
         }
+        min0 = fold_float[GC_ITEM - own];
         #endif
-        min0 = fold_float[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     int32_t min1 = 2147483647;
@@ -133,29 +140,36 @@ GC_KERNEL void row_min_cast_a4b907ed(
             min1_part = min1_part < (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0) ? min1_part : (((uint8_t)((t49 == min0) | (t49 != t49))) ? ((int32_t)j) : p0);
         }
         min1 = min1_part;
-        fold_int32_t[GC_ITEM] = min1;
-        GC_BARRIER();
         #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
         {
-            int32_t here = fold_int32_t[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const int32_t there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here < there ? here : there;
-            }
-            if (own == 0) fold_int32_t[GC_ITEM] = here;
+            int32_t here = min1;
+            #if GC_SHUFFLES < 64
+            fold_int32_t[GC_ITEM] = here;
             GC_BARRIER();
+            int32_t all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_int32_t[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] < all[k + step] ? all[k] : all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const int32_t there = GC_SHUFFLE_XOR(here, step);
+                const int32_t low = own & step ? there : here, high = own & step ? here : there;
+                here = low < high ? low : high;
+            }
+            min1 = here;
         }
         #else
+        fold_int32_t[GC_ITEM] = min1;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step * 1] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step * 1];
+            if (own < step)
+                fold_int32_t[GC_ITEM] = fold_int32_t[GC_ITEM] < fold_int32_t[GC_ITEM + step] ? fold_int32_t[GC_ITEM] : fold_int32_t[GC_ITEM + step];
             GC_BARRIER();
         }
+        min1 = fold_int32_t[GC_ITEM - own];
         #endif
-        min1 = fold_int32_t[GC_ITEM - own * 1];
         GC_BARRIER();
     }
     if (live && own == 0) y0[i] = (int64_t)min1;

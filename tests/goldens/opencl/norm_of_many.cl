@@ -10,13 +10,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void row_sum_f47f5e97(
+GC_KERNEL void row_sum_01601539(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -36,35 +36,50 @@ GC_KERNEL void row_sum_f47f5e97(
         const int64_t first = 0;
         const int64_t last = MIN(first + 1024, length);
         float sum0_part = -0.0f;
-        for (int64_t j = first + own; j < last; j += 64) {
-            const float t0 = x0[i * a4 + j];
-            sum0_part = sum0_part + (t0 * t0);
-        }
-        fold_float[GC_ITEM] = sum0_part;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 32; step * 1 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
-            GC_BARRIER();
-        }
-        {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(64, GC_SHUFFLES / 1) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 1);
-                here = here + there;
+        if (last - first == 1024) {
+            GC_UNROLL for (int r = 0; r < 16; r++) {
+                const int64_t j = first + own + r * 64;
+                const float t0 = x0[i * a4 + j];
+                sum0_part = sum0_part + (t0 * t0);
             }
-            if (own == 0) fold_float[GC_ITEM] = here;
+        } else {
+            for (int64_t j = first + own; j < last; j += 64) {
+                const float t0 = x0[i * a4 + j];
+                sum0_part = sum0_part + (t0 * t0);
+            }
+        }
+        #if GC_SHUFFLES > 1
+        {
+            float here = sum0_part;
+            #if GC_SHUFFLES < 64
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[64 / GC_SHUFFLES];
+            GC_UNROLL for (int k = 0; k < 64 / GC_SHUFFLES; k++)
+                all[k] = fold_float[GC_ITEM + (own % GC_SHUFFLES - own + k * GC_SHUFFLES)];
+            GC_UNROLL for (int step = 64 / GC_SHUFFLES / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = all[k] + all[k + step];
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = low + high;
+            }
+            sum0_part = here;
         }
         #else
+        fold_float[GC_ITEM] = sum0_part;
+        GC_BARRIER();
         for (int step = 32; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step * 1];
+            if (own < step)
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + step];
             GC_BARRIER();
         }
+        sum0_part = fold_float[GC_ITEM - own];
         #endif
-        sum0_part = fold_float[GC_ITEM - own * 1];
-        GC_BARRIER();
         sum0 = sum0_part;
+        GC_BARRIER();
     }
     if (live && own == 0) y0[i] = sum0;
 }
@@ -81,13 +96,13 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_sqrt_10d8ccd2(
+GC_KERNEL void map_sqrt_bf8396ed(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -130,7 +145,8 @@ GC_KERNEL void map_sqrt_10d8ccd2(
         GC_BARRIER();
         for (int near = 1; near < 256; near *= 2) {
             if ((GC_ITEM & (2 * near - 1)) == 0 && start + near * span < length) {
-                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 1];
+                const int other = GC_ITEM + near * 1;
+                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[other];
             }
             GC_BARRIER();
         }

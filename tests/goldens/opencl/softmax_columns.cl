@@ -25,13 +25,13 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void column_max_sum_div_9a0ac8b1(
+GC_KERNEL void column_max_sum_div_b4acf1dd(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -55,29 +55,36 @@ GC_KERNEL void column_max_sum_div_9a0ac8b1(
             }
         }
         max0 = max0_part;
-        fold_float[GC_ITEM] = max0;
-        GC_BARRIER();
-        #if GC_SHUFFLES > 1
-        for (int step = 4; step * 32 >= GC_SHUFFLES; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 32]);
-            GC_BARRIER();
-        }
+        #if (GC_SHUFFLES / 32) > 1
         {
-            float here = fold_float[GC_ITEM];
-            for (int step = MIN(8, GC_SHUFFLES / 32) / 2; step; step >>= 1) {
-                const float there = GC_SHUFFLE_DOWN(here, step * 32);
-                here = gc_max_float(here, there);
-            }
-            if (own == 0) fold_float[GC_ITEM] = here;
+            float here = max0;
+            #if (GC_SHUFFLES / 32) < 8
+            fold_float[GC_ITEM] = here;
             GC_BARRIER();
+            float all[8 / (GC_SHUFFLES / 32)];
+            GC_UNROLL for (int k = 0; k < 8 / (GC_SHUFFLES / 32); k++)
+                all[k] = fold_float[GC_ITEM + (own % (GC_SHUFFLES / 32) - own + k * (GC_SHUFFLES / 32)) * 32];
+            GC_UNROLL for (int step = 8 / (GC_SHUFFLES / 32) / 2; step; step >>= 1)
+                GC_UNROLL for (int k = 0; k < step; k++) all[k] = gc_max_float(all[k], all[k + step]);
+            here = all[0];
+            #endif
+            GC_UNROLL for (int step = MIN(8, (GC_SHUFFLES / 32)) / 2; step; step >>= 1) {
+                const float there = GC_SHUFFLE_XOR(here, step * 32);
+                const float low = own & step ? there : here, high = own & step ? here : there;
+                here = gc_max_float(low, high);
+            }
+            max0 = here;
         }
         #else
+        fold_float[GC_ITEM] = max0;
+        GC_BARRIER();
         for (int step = 4; step; step >>= 1) {
-            if (own < step) fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 32]);
+            if (own < step)
+                fold_float[GC_ITEM] = gc_max_float(fold_float[GC_ITEM], fold_float[GC_ITEM + step * 32]);
             GC_BARRIER();
         }
-        #endif
         max0 = fold_float[GC_ITEM - own * 32];
+        #endif
         GC_BARRIER();
     }
     float sum1 = -0.0f;
@@ -122,13 +129,19 @@ GC_KERNEL void column_max_sum_div_9a0ac8b1(
             }
         fold_float[GC_ITEM] = sum1;
         GC_BARRIER();
-        for (int near = 1; near < 8; near *= 2) {
-            if ((own & (2 * near - 1)) == 0 && start + near * span < length) {
-                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[GC_ITEM + near * 32];
+        {
+            float all[8];
+            GC_UNROLL for (int t = 0; t < 8; t++) {
+                const int place = GC_ITEM + (t - own) * 32;
+                all[t] = fold_float[place];
             }
-            GC_BARRIER();
+            GC_UNROLL for (int near = 1; near < 8; near *= 2)
+                GC_UNROLL for (int t = 0; t + near < 8; t += 2 * near)
+                    if ((t + near) * span < length) {
+                        all[t] = all[t] + all[t + near];
+                    }
+            sum1 = all[0];
         }
-        sum1 = fold_float[GC_ITEM - own * 32];
         GC_BARRIER();
     }
     for (int64_t j = own; j < (live ? a1 : 0); j += 8) {

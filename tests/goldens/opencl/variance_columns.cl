@@ -11,14 +11,14 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void column_m2_div_6ee16d2d(
+GC_KERNEL void column_m2_div_7e82362c(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
 {
     const int64_t group = GC_GROUP;
-    GC_SHARED_ARRAY(float, fold_float, 256);
-    GC_SHARED_ARRAY(float, mean_float, 256);
+    GC_SHARED_ARRAY(float, fold_float, 512);
+    GC_SHARED_ARRAY(float, mean_float, 512);
     const GC_GLOBAL float *GC_RESTRICT x0 = (const GC_GLOBAL float *)(memory0 + words.w[0]);
     GC_GLOBAL float *GC_RESTRICT y0 = (GC_GLOBAL float *)(memory1 + words.w[1]);
     const int64_t a0 = words.w[2];
@@ -45,10 +45,10 @@ GC_KERNEL void column_m2_div_6ee16d2d(
             if (last - first == 16) {
                 GC_UNROLL for (int64_t j = first; j < first + 16; j++) {
                     {
-                        m20_part = m20_part + x0[i + j * a2];
+                        m20_part = m20_part + (x0[i + j * a2]);
                     }
                 }
-                m20_mean_part = m20_part / (float)(last - first);
+                m20_mean_part = m20_part / (float)16;
                 {
                     float squares = 0;
                     GC_UNROLL for (int64_t j = first; j < first + 16; j += 1) {
@@ -59,7 +59,7 @@ GC_KERNEL void column_m2_div_6ee16d2d(
             } else if (first < last) {
                 for (int64_t j = first; j < last; j++) {
                     {
-                        m20_part = m20_part + x0[i + j * a2];
+                        m20_part = m20_part + (x0[i + j * a2]);
                     }
                 }
                 m20_mean_part = m20_part / (float)(last - first);
@@ -79,8 +79,9 @@ GC_KERNEL void column_m2_div_6ee16d2d(
                     {
                         const float na = (float)full, nb = (float)merged, n = na + nb;
                         const float delta = m20_mean_part - m20_mean_level[level];
-                        m20_part = m20_level[level] + m20_part + delta * delta * (na * nb / n);
-                        m20_mean_part = m20_mean_level[level] + delta * (nb / n);
+                        const bool even = merged == full;       /* the usual case, without a division */
+                        m20_part = m20_level[level] + m20_part + delta * delta * (even ? na / 2 : na * nb / n);
+                        m20_mean_part = m20_mean_level[level] + delta * (even ? (float)0.5 : nb / n);
                     }
                     merged += full;
                 }
@@ -97,8 +98,9 @@ GC_KERNEL void column_m2_div_6ee16d2d(
                     {
                         const float na = (float)full, nb = (float)merged, n = na + nb;
                         const float delta = m20_mean - m20_mean_level[level];
-                        m20 = m20_level[level] + m20 + delta * delta * (na * nb / n);
-                        m20_mean = m20_mean_level[level] + delta * (nb / n);
+                        const bool even = merged == full;       /* the usual case, without a division */
+                        m20 = m20_level[level] + m20 + delta * delta * (even ? na / 2 : na * nb / n);
+                        m20_mean = m20_mean_level[level] + delta * (even ? (float)0.5 : nb / n);
                     }
                     merged += full;
                 } else {
@@ -110,19 +112,25 @@ GC_KERNEL void column_m2_div_6ee16d2d(
         fold_float[GC_ITEM] = m20;
         mean_float[GC_ITEM] = m20_mean;
         GC_BARRIER();
-        for (int near = 1; near < 8; near *= 2) {
-            if ((own & (2 * near - 1)) == 0 && start + near * span < length) {
-                const float na = (float)(near * span);
-                const float nb = (float)MIN(near * span, length - start - near * span);
-                const float n = na + nb;
-                const int other = GC_ITEM + near * 32;
-                const float delta = mean_float[other] - mean_float[GC_ITEM];
-                fold_float[GC_ITEM] = fold_float[GC_ITEM] + fold_float[other] + delta * delta * (na * nb / n);
-                mean_float[GC_ITEM] = mean_float[GC_ITEM] + delta * (nb / n);
+        {
+            float all[8], mean[8];
+            GC_UNROLL for (int t = 0; t < 8; t++) {
+                const int place = GC_ITEM + (t - own) * 32;
+                all[t] = fold_float[place];
+                mean[t] = mean_float[place];
             }
-            GC_BARRIER();
+            GC_UNROLL for (int near = 1; near < 8; near *= 2)
+                GC_UNROLL for (int t = 0; t + near < 8; t += 2 * near)
+                    if ((t + near) * span < length) {
+                        const float na = (float)(near * span);
+                        const float nb = (float)MIN(near * span, length - ((t + near) * span));
+                        const float n = na + nb;
+                        const float delta = mean[t + near] - mean[t];
+                        all[t] = all[t] + all[t + near] + delta * delta * (na * nb / n);
+                        mean[t] = mean[t] + delta * (nb / n);
+                    }
+            m20 = all[0];
         }
-        m20 = fold_float[GC_ITEM - own * 32];
         GC_BARRIER();
     }
     {
