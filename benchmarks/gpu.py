@@ -346,7 +346,7 @@ def run_suite(backend: str, tests: Sequence[str], seconds: float | None) -> str:
     """What failed, and the last line of pytest's report; where there was not enough time, how far it came."""
     command = [sys.executable, "-m", "pytest", "--backend", backend, "-v", "--programs", "100", *tests]
     if importlib.util.find_spec("xdist"):
-        command += ["-n", str(min(8, os.cpu_count() or 1))]
+        command += ["-n", str(min(16, os.cpu_count() or 1))]
     with tempfile.TemporaryFile("w+") as log:
         with subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True) as suite:
             try:

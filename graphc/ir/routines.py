@@ -108,12 +108,18 @@ def _product_shape(dtypes: Dtypes, shapes: Shapes, arguments: tuple) -> tuple[Dt
     return dtypes[:1], ((*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1]),)
 
 
-def _product(arguments: tuple, *arrays: np.ndarray) -> tuple:
+def _product(arguments: tuple, arrays: tuple, outputs: tuple) -> None:
     """arguments: for each factor, whether its last two axes change places."""
-    return (np.matmul(*(np.swapaxes(x, -1, -2) if turned else x for x, turned in zip(arrays, arguments, strict=True))),)
+    a, b = (np.swapaxes(x, -1, -2) if turned else x for x, turned in zip(arrays, arguments, strict=True))
+    (found,) = outputs
+    with np.errstate(all="ignore"):
+        if a.ndim == b.ndim == 2 and a.dtype == b.dtype == found.dtype:
+            np.dot(a, b, out=found)     # CuPy's matmul has a copy made
+        else:
+            np.matmul(a, b, out=found)
 
 
-_routine("matmul", _product_shape, _giving(_product))
+_routine("matmul", _product_shape, _product)
 
 # ---- sorting
 
