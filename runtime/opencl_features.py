@@ -61,7 +61,7 @@ class Features(NamedTuple):
     def options(self, text: str) -> list[str]:
         """Of the compiler, for a kernel. The size of sub-groups is set only where it matters."""
         body = text.rpartition("GC_KERNEL ")[2]
-        return [f"-DGC_WAVE={self.wave}"] * (self.wave > 1 and "GC_SHUFFLE_DOWN(" in body) + ["-DGC_HALF"] * self.half
+        return [f"-DGC_WAVE={self.wave}"] * (self.wave > 1 and "GC_SHUFFLE_XOR(" in body) + ["-DGC_HALF"] * self.half
 
 
 def find(cl: Any, queue: Any, device: Any, group: int) -> Features:
