@@ -14,6 +14,8 @@ from graphc.errors import DTypeError, ShapeError
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
+__all__ = ["DataLoader", "History", "fit"]
+
 
 class DataLoader:
     """Batches of arrays of one length, in a new random order each time it is iterated over.

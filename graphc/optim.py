@@ -17,6 +17,11 @@ from graphc.errors import GradientError, ShapeError
 from graphc.nn.module import take_over
 from graphc.tensor import Tensor
 
+__all__ = [
+    "Adagrad", "Adam", "AdamW", "GradScaler", "Optimizer", "RMSprop", "SGD", "Schedule", "clip_grad_norm",
+    "clip_grad_value", "cosine", "exponential", "step_decay",
+]
+
 
 class Optimizer:
     """Parameters, a learning rate and the state of each parameter. `step` uses their `.grad`; a parameter without one

@@ -23,11 +23,10 @@ import numpy as np
 import graphc as gc
 from graphc.errors import WeightsError
 from graphc.ir.dtype import DType, by_name
-from graphc.quantized import Quantized
-from graphc.quantized import concat as concat
-from graphc.quantized import quantize as quantize
-from graphc.quantized import quantized_matmul as quantized_matmul
+from graphc.quantized import Quantized, concat, quantize, quantized_matmul
 from graphc.tensor import Tensor
+
+__all__ = ["Quantized", "Weights", "concat", "load", "quantize", "quantized_matmul", "save"]
 
 
 class Weights(Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -150,7 +151,7 @@ DEVICES = re.compile(r"cuda|cupy|nvrtc|\bhip\b|opencl|pocl", re.IGNORECASE)
 # Files about one device, and two whose texts name some: the help of the command, and what torch calls things.
 OF_DEVICES = {"graphc/cli/__init__.py", "graphc/api/other_names.py", *("runtime/" + name for name in (
     "cuda.py", "nvrtc.py", "opencl.py", "opencl_features.py", "pocl.py", "emulated.py", "emulator/__init__.py",
-    "checkers.py"))}  # fmt: skip
+    "checkers.py"))}
 
 
 def devices_in(source: str) -> list[str]:
@@ -158,7 +159,7 @@ def devices_in(source: str) -> list[str]:
     nodes = list(ast.walk(ast.parse(source)))
     said = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
     words = [getattr(n, what, None) for n in nodes if id(n) not in said
-             for what in ("id", "attr", "name", "value", "module")]  # fmt: skip
+             for what in ("id", "attr", "name", "value", "module")]
     return [word for word in words if isinstance(word, str) and DEVICES.search(word)]
 
 
@@ -179,7 +180,7 @@ def test_the_check_of_devices_sees():
 def over_limit(sizes: dict[str, int], limit: int, exceptions: dict[str, int]) -> list[str]:
     """Files over the limit that no exception covers, and exceptions that are no longer needed."""
     wrong = [f"{name}: {size} > {exceptions.get(name, limit)}" for name, size in sizes.items()
-             if size > exceptions.get(name, limit)]  # fmt: skip
+             if size > exceptions.get(name, limit)]
     return wrong + [f"{name} fits now: take it off the list" for name in exceptions if sizes.get(name, 0) <= limit]
 
 
@@ -191,7 +192,7 @@ def test_files_are_short():
 
 def test_lines_are_short():
     sizes = {name_of(path): max(map(len, path.read_text().splitlines()), default=0)
-             for path in source_files() if "goldens" not in path.parts}  # fmt: skip
+             for path in source_files() if "goldens" not in path.parts}
     wrong = over_limit(sizes, MAX_COLUMNS, LONG_LINES)
     assert sizes and not wrong, "\n".join(wrong)
 
@@ -241,8 +242,19 @@ def test_ruff_is_content():
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise", "."],
         cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_public_modules_list_what_they_export():
+    """`from graphc.nn import *` brings what is meant to be used, and no module or name that its file only needs."""
+    for name in ("api.fft api.linalg api.random data nn nn.functional nn.init optim weights").split():
+        module = importlib.import_module(f"graphc.{name}")
+        listed = module.__all__
+        own = {key for key, value in vars(module).items()
+               if not key.startswith("_") and getattr(value, "__module__", None) == module.__name__}
+        assert listed == sorted(set(listed)), name
+        assert own - {"wide"} <= set(listed) and not [key for key in listed if not hasattr(module, key)], name
 
 
 # ---------------------------------------------------------------------------------------------------------- packaging

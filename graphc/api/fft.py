@@ -19,6 +19,11 @@ from graphc.api.record import as_tensor, cast, normalize_axis
 from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]
+
 _NORMS = ("backward", "ortho", "forward")
 
 

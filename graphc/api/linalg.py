@@ -12,7 +12,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.linalg import LinAlgError  # noqa: F401  what singular matrices raise
+from numpy.linalg import LinAlgError    # what singular matrices raise
 
 from graphc.api import record
 from graphc.api import reductions as red
@@ -36,6 +36,14 @@ from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ShapeError
 from graphc.ir import dtype as dt
+
+__all__ = [
+    "Eigh", "LeastSquares", "LinAlgError", "QR", "SVD", "Slogdet", "cholesky", "cond", "cross", "det", "diag",
+    "diagonal", "dot", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inner", "inv", "kron", "lstsq", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vdot", "vecdot",
+    "vector_norm",
+]
 
 # ------------------------------------------------------------------------------------------------------------- products
 
@@ -555,4 +563,4 @@ def cond(x, /, p=None):
 
 
 # They are written with what is above, and are functions of gc.linalg.
-from graphc.api.matrix_functions import expm, multi_dot, tensorinv, tensorsolve  # noqa: E402, F401
+from graphc.api.matrix_functions import expm, multi_dot, tensorinv, tensorsolve  # noqa: E402

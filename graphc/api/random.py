@@ -31,6 +31,15 @@ from graphc.ir.node import const, make
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar, Trace, current
 
+__all__ = [
+    "Generator", "bernoulli", "beta", "binomial", "bits", "chisquare", "choice", "default_generator", "default_rng",
+    "dirichlet", "exponential", "f", "gamma", "geometric", "gumbel", "integers", "laplace", "logistic", "lognormal",
+    "multinomial", "multivariate_normal", "negative_binomial", "normal", "pareto", "permutation", "permuted",
+    "poisson", "power", "rand", "randint", "randn", "random", "rayleigh", "seed", "shuffle", "standard_cauchy",
+    "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular", "uniform", "wald",
+    "weibull",
+]
+
 _MASK = 2**64 - 1
 
 # Small constants may be compiled into kernels as literals. Counters start above them, so that the first calls of a

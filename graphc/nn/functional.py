@@ -12,6 +12,18 @@ from graphc.nn.losses import (
 )
 from graphc.nn.resizing import interpolate, pixel_shuffle, pixel_unshuffle
 
+__all__ = [
+    "apply_rope", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bce", "bce_with_logits", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "cosine_embedding", "cosine_similarity", "cross_entropy", "dropout", "elu", "embedding",
+    "gaussian_nll", "gelu", "glu", "group_norm", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh",
+    "hinge_embedding", "huber", "instance_norm", "interpolate", "kl", "l1", "layer_norm", "leaky_relu", "linear",
+    "log_softmax", "margin_ranking", "max_pool1d", "max_pool2d", "max_pool3d", "mish", "mse", "multi_margin",
+    "multilabel_soft_margin", "nll", "normalize", "one_hot", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle",
+    "poisson_nll", "prelu", "relu", "relu6", "rms_norm", "rotary_angles", "scaled_dot_product_attention", "selu",
+    "sigmoid", "silu", "smooth_l1", "soft_margin", "softmax", "softplus", "softsign", "tanh", "triplet_margin",
+]
+
 gelu, log_softmax, relu, sigmoid, silu, softmax, softplus, tanh = (
     gc.gelu, gc.log_softmax, gc.relu, gc.sigmoid, gc.silu, gc.softmax, gc.softplus, gc.tanh)
 elu, glu, hardsigmoid, hardswish, hardtanh, leaky_relu, mish, relu6, selu, softsign = (

@@ -10,6 +10,11 @@ from math import prod, sqrt
 import graphc as gc
 from graphc.errors import ShapeError
 
+__all__ = [
+    "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal", "kaiming_uniform", "lecun_normal",
+    "lecun_uniform", "normal", "orthogonal", "truncated_normal", "uniform", "xavier_normal", "xavier_uniform",
+]
+
 
 def _fans(shape: tuple[int, ...], name: str) -> tuple[int, int]:
     if len(shape) < 2:
