@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     allowed, all_works = list(peers.DISTRIBUTIONS), [*works.ALL, OVERHEAD]
     parser.add_argument("--peers", type=names_among(allowed), default=allowed, metavar="NAME,...",
                         help=f"beside graphc: {', '.join(allowed[1:])} (default: all that are installed)")

@@ -29,10 +29,10 @@ def draw(rows: Sequence[Row], names: Sequence[str], path: Path) -> bool:
             axes.plot([floor[0] / best] * 2, [place - 0.3, place + 0.3], color="0.6", linewidth=2, zorder=1)
     for name in names:
         points = [(times[name] / min(t for p, t in times.items() if p != peers.OURS), place)
-                  for place, (_, times) in zip(places, shown, strict=True) if name in times]  # fmt: skip
+                  for place, (_, times) in zip(places, shown, strict=True) if name in times]
         ours = name == peers.OURS
         axes.scatter([x for x, _ in points], [y for _, y in points], marker=MARKS[name], label=peers.title(name),
-                     s=64 if ours else 36, color="crimson" if ours else None, zorder=3 if ours else 2)  # fmt: skip
+                     s=64 if ours else 36, color="crimson" if ours else None, zorder=3 if ours else 2)
     axes.axvline(1, color="black", linewidth=0.8, zorder=0)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

@@ -155,7 +155,7 @@ def _torch(compiled: bool = False) -> Peer:
         return lambda: function(*inputs)
 
     return Peer(lambda a: torch.from_numpy(a).cuda(), bind, lambda answer: torch.cuda.synchronize(),
-                lambda answer: answer.cpu().numpy())  # fmt: skip
+                lambda answer: answer.cpu().numpy())
 
 
 def _jax() -> Peer:
@@ -383,7 +383,7 @@ def table(rows: Sequence[Row], names: Sequence[str], copy: float, product: float
         shown = [f"{times[n] * 1e3:.4g}" if n in times else "failed" * (n in row.failed) for n in names]
         cells.append([row.title, *shown, f"{row.bytes / own / copy:.2f}" if own else "",
                       f"{row.flops / own / product:.2f}" if own and product else "",
-                      f"{min(others) / own:.2f}" if own and others else ""])  # fmt: skip
+                      f"{min(others) / own:.2f}" if own and others else ""])
     return header, cells
 
 
@@ -438,7 +438,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def written() -> str:
         """The page as far as it is known, so that a run which is ended leaves what it found."""
         failed = [f"No time for {TITLES.get(p, p)} in {row.title}: {why}"
-                  for row in rows for p, why in row.failed.items()]  # fmt: skip
+                  for row in rows for p, why in row.failed.items()]
         text = page(about, *table(rows, list(opened), copy, product), remarks + failed)
         if options.out != "none":
             Path(options.out).write_text(text, encoding="utf-8")
@@ -459,7 +459,7 @@ def _rates(on_gpu: bool, rounds: int, small: bool) -> tuple[float, float]:
     xp: ModuleType = importlib.import_module("cupy") if on_gpu else np
     wait = (lambda: xp.cuda.Device().synchronize()) if on_gpu else (lambda: None)
     return (copy_rate(xp, wait, 1 << (16 if small else 30), rounds),
-            product_rate(xp, wait, 64 if small else 4096, rounds))  # fmt: skip
+            product_rate(xp, wait, 64 if small else 4096, rounds))
 
 
 def _row(work: str, opened: dict[str, Peer], rounds: int, small: bool) -> Row:
@@ -481,7 +481,7 @@ def _replay_remark(opened: dict[str, Peer], rounds: int) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     all_works = [*WORKS, *UNIT]
     parser.add_argument("--backend", default="gpu", help="cuda, hip or another (default: the best GPU)")
     parser.add_argument("--work", type=names_among(all_works), default=all_works, metavar="NAME,...")

@@ -145,7 +145,7 @@ def seconds_of(code: str, environment: Mapping[str, str], options: Sequence[str]
     """A whole process, from its start to its end."""
     start = time.perf_counter()
     subprocess.run([sys.executable, *options, "-c", code], check=True, env=environment, cwd=ROOT,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
@@ -191,7 +191,7 @@ def _importing(environment: Mapping[str, str], repeats: int) -> list[Figure]:
 def import_time(module: str, environment: Mapping[str, str]) -> float:
     """Cumulative seconds of one import, as Python itself reports them."""
     done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {module}"], check=True, text=True,
-                          env=environment, cwd=ROOT, capture_output=True)  # fmt: skip
+                          env=environment, cwd=ROOT, capture_output=True)
     found = re.findall(rf"\|\s*(\d+) \|\s{{1,3}}{module}$", done.stderr, re.MULTILINE)
     return int(found[-1]) * 1e-6
 

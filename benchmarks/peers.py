@@ -17,11 +17,11 @@ from msgspec import Struct
 OURS = "graphc"
 # Peer: the distribution that it needs, and whose version is reported.
 DISTRIBUTIONS = {"graphc": "graphc", "numpy": "numpy", "jax": "jax", "torch": "torch", "torchc": "torch",
-                 "numexpr": "numexpr", "numba": "numba"}  # fmt: skip
+                 "numexpr": "numexpr", "numba": "numba"}
 TITLES = {"numpy": "NumPy", "jax": "JAX", "torchc": "torch.compile", "numba": "Numba"}
 # Where a work's formula for a peer is looked for, in this order.
 FORMULAS = {"graphc": ("graphc", "array"), "numpy": ("numpy", "array"), "jax": ("jax", "array"), "torch": ("torch",),
-            "torchc": ("torchc", "torch"), "numexpr": ("numexpr",), "numba": ("numba",)}  # fmt: skip
+            "torchc": ("torchc", "torch"), "numexpr": ("numexpr",), "numba": ("numba",)}
 
 
 class Peer(Struct, frozen=True):

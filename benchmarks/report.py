@@ -66,14 +66,14 @@ def table_of_rows(rows: Sequence[Row], names: Sequence[str], times_of: Callable[
         (floor, bound), ratio = floor_of(row) or (None, ""), speedup(row, times)
         reached = f"{floor / times[peers.OURS]:.2f}" if floor and peers.OURS in times else ""
         cells.append([f"{row.title} ({unit})", f"{number(floor * scale)} {bound}" if floor else "", *shown, reached,
-                      "" if ratio is None else f"{ratio:.2f}"])  # fmt: skip
+                      "" if ratio is None else f"{ratio:.2f}"])
     return header, cells
 
 
 def table_of_kernels(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     header = ["work", "kernels", "bytes of source", "seconds in the compiler"]
     return header, [[row.title, str(row.compiled["kernels"]), str(row.compiled["source_bytes"]),
-                     f"{row.compiled['compile_seconds']:.3f}"] for row in rows if row.compiled]  # fmt: skip
+                     f"{row.compiled['compile_seconds']:.3f}"] for row in rows if row.compiled]
 
 
 def table_of_figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]]]:
@@ -83,7 +83,7 @@ def table_of_figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[st
         unit, scale = unit_of(figure.median)
         target = "" if figure.target is None else f"{number(figure.target * scale)} {unit}"
         cells.append([figure.title, f"{number(figure.median * scale)} {unit}",
-                      f"{number(figure.fastest * scale)} {unit}", target])  # fmt: skip
+                      f"{number(figure.fastest * scale)} {unit}", target])
     return header, cells
 
 
@@ -104,10 +104,10 @@ def remarks(rows: Sequence[Row], left_out: Mapping[str, str]) -> list[str]:
         mean = geometric_mean(rows, times_of)
         if mean:
             lines.append(f"Geometric mean of best peer / graphc over {mean[1]} of the {len(works.TEN)} fused-loop rows,"
-                         f" by {title}: {mean[0]:.2f}.")  # fmt: skip
+                         f" by {title}: {mean[0]:.2f}.")
     lines += [f"Left out: {peers.title(name)}, {reason}." for name, reason in left_out.items()]
     lines += [f"No time for {peers.title(peer)} in {row.title}: {reason.splitlines()[0]}"
-              for row in rows for peer, reason in row.failed.items()]  # fmt: skip
+              for row in rows for peer, reason in row.failed.items()]
     return lines
 
 

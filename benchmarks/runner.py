@@ -92,7 +92,7 @@ class Worker:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.worker", self.peer], cwd=ROOT, env=self.environment, text=True,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1,
-            )  # fmt: skip
+            )
             if hasattr(os, "sched_setaffinity"):    # the one way to tell JAX how many threads to use
                 allowed = sorted(os.sched_getaffinity(0))[: self.threads]
                 os.sched_setaffinity(self.process.pid, allowed)

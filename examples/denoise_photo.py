@@ -83,12 +83,12 @@ def main(folder: Path) -> None:
         "time": f"{milliseconds(warm)} ({milliseconds(cold)} the first time, with compiling)",
         "NumPy's time": milliseconds(numpy_time),
         "saved": ", ".join(str(folder / f"photo_{name}.png") for name in files),
-    })  # fmt: skip
+    })
     verdict({
         "pixels equal to NumPy's within 1e-4": differ < 1e-4,
         "edges equal to NumPy's within 1e-3": edges_differ < 1e-3,
         "at least 3 dB closer to the photograph without noise": after > before + 3,
-    })  # fmt: skip
+    })
 
 
 if __name__ == "__main__":

@@ -77,12 +77,12 @@ def main(folder: Path) -> None:
         "time": f"{milliseconds(warm)} ({milliseconds(cold)} the first time, with compiling)",
         "NumPy's time": milliseconds(numpy_time),
         "saved": str(file),
-    })  # fmt: skip
+    })
     verdict({
         "inertia within 1% of scikit-learn's KMeans from the same start": abs(inertia / peer.inertia_ - 1) < 0.01,
         "inertia equal to NumPy's to 9 digits": abs(inertia / numpy_inertia - 1) < 1e-9,
         "every label equal to NumPy's": agree == 1.0,
-    })  # fmt: skip
+    })
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def main(folder: Path, short: bool) -> None:
         "training": f"{epochs} epochs in {seconds:.1f} s, {history.throughput[-1]:,.0f} pictures a second",
         "loss": f"{history.losses[0]:.3f} in the first epoch, {history.losses[-1]:.3f} in the last",
         "test pictures named": f"{found:.2%} of {len(unseen):,}",
-    })  # fmt: skip
+    })
     verdict({f"at least {least:.0%} of the test pictures": found >= least})
 
 

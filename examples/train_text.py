@@ -120,7 +120,7 @@ def main(folder: Path, names: list[str], short: bool) -> None:
             "training": f"{len(history.steps)} steps in {seconds:.1f} s, "
                         f"{history.throughput[-1] * LENGTH:,.0f} letters a second",
             "held-out loss": f"{found:.3f} nats a letter; a table of pairs {pairs:.3f}",
-        })  # fmt: skip
+        })
         print("\n" + "".join(alphabet[k] for k in write(model, unseen[:LENGTH], 40 if short else 400)) + "\n")
         limit = 1.5 * pairs if short else 0.85 * pairs
         checks[f"{name}: at most {limit:.2f} nats a held-out letter"] = found <= limit

@@ -195,7 +195,7 @@ VARIABLES: dict[str, Variable] = {
     "debug": Variable(
         "GRAPHC_DEBUG", _integer(0, 4), lambda: 0, "an integer from 0 to 4",
         "Print to stderr: 1 why a program is new, 2 its kernels, 3 the graph after each pass, 4 sources."),
-}  # fmt: skip
+}
 
 
 class Settings:

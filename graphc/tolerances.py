@@ -20,7 +20,7 @@ from graphc.ir.target import unit_type
 TRANSCENDENTAL = {"float32": 4, "float64": 4, "float16": 1, "bfloat16": 1}
 ULPS = dict.fromkeys(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf pow atan2"
-    " hypot cbrt".split(), TRANSCENDENTAL)  # fmt: skip
+    " hypot cbrt".split(), TRANSCENDENTAL)
 # Additions on the longest way through the tree of a sum of n: 16 in a lane or a chunk of rows, 6 folds, then pairwise.
 TREE = 22
 CHAIN = 512         # multiply-adds in a row of a contraction,

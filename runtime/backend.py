@@ -244,7 +244,7 @@ def sharing(dlpack: int) -> Backend:
         if getattr(backend, "dlpack", None) == dlpack:
             return get(name)
     raise BackendError(f"no backend takes arrays on a device of DLPack's kind {dlpack}; {_listing()}", op="from_dlpack",
-                       fix="copy the array to the host first")  # fmt: skip
+                       fix="copy the array to the host first")
 
 
 def status() -> dict[str, str | None]:

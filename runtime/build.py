@@ -85,7 +85,7 @@ def _begin(command: list[str]) -> subprocess.Popen:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             errors="replace", env=_environment(),
-        )  # fmt: skip
+        )
     except OSError as error:
         raise Unfit(str(error)) from None
 
@@ -187,7 +187,7 @@ def start(compiler: Compiler, job: Job, parts: Sequence[Path] = ()) -> Started:
             process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=_environment(),
                 close_fds=False,  # Python's own descriptors are not inherited anyway, and closing costs
-            )  # fmt: skip
+            )
         except OSError as error:
             raise CompileError(f"{compiler.command[0]} does not start: {error}", fix="see GRAPHC_CC") from None
     return Started(job, folder / target, process)
@@ -204,7 +204,7 @@ def _finish(ended: Started) -> None:
     source = cache.keep_source(f"{job.key}.c", job.text)
     reason = first_error(complaint) or (f"it was killed by signal {-code}" if code < 0 else f"it returned {code}")
     raise CompileError(f"the C compiler refused {job.key}: {reason.replace(text.name, source.name)}",
-                       fix=f"the source lies in {source}")  # fmt: skip
+                       fix=f"the source lies in {source}")
 
 
 def _first_line(text: str) -> str:

@@ -29,7 +29,7 @@ from graphc.errors import CacheError, warn
 MAGIC = b"graphc\x001"
 TAIL = 32 + len(MAGIC)
 SUFFIXES = {"kernels": ".so", "objects": ".o", "programs": ".bin", "cubins": ".cubin", "tools": ".json",
-            "tunings": ".json"}  # fmt: skip
+            "tunings": ".json"}
 LIMIT = 1 << 30  # bytes; beyond it the entries that were used least recently are removed
 TOUCH_AFTER = 86400.0  # seconds; an entry's time of last use is kept to the day
 STALE_AFTER = 3600.0  # seconds after which the temporary file of a killed process is removed
@@ -172,19 +172,19 @@ def _refuse_unsafe(folder: Path, state: os.stat_result) -> None:
         raise CacheError(
             f"the cache folder {folder} belongs to user {state.st_uid}, and this process runs as {os.geteuid()}",
             op="GRAPHC_CACHE_DIR", fix="set GRAPHC_CACHE_DIR to a folder of your own",
-        )  # fmt: skip
+        )
     if state.st_mode & 0o022:
         raise CacheError(
             f"others can write to the cache folder {folder}, and what lies in it is run",
             op="GRAPHC_CACHE_DIR", fix=f"chmod go-w {folder}, after looking at what is in it",
-        )  # fmt: skip
+        )
     for parent in folder.parents:
         mode = parent.stat().st_mode
         if mode & 0o002 and not mode & stat.S_ISVTX:
             raise CacheError(
                 f"anyone can replace the cache folder {folder}, because anyone can write to {parent}",
                 op="GRAPHC_CACHE_DIR", fix=f"chmod o-w {parent}, or set GRAPHC_CACHE_DIR to another folder",
-            )  # fmt: skip
+            )
 
 
 def _warn_once(folder: Path, error: OSError) -> None:

@@ -102,7 +102,7 @@ def check(kernel: KernelSource, dialect: str) -> list[Finding]:
         dialect = dialect.partition("-")[0]  # whatever the size of a group
     if dialect not in _CHECKS:
         raise NoCompilerError(f"graphc knows no compiler that checks {dialect}",
-                              fix=f"it knows some for {', '.join(_CHECKS)}")  # fmt: skip
+                              fix=f"it knows some for {', '.join(_CHECKS)}")
     return _CHECKS[dialect](kernel)
 
 
@@ -135,7 +135,7 @@ def _cuda(kernel: KernelSource) -> list[Finding]:
     def work(arch: str) -> dict[str, int]:
         cubin = nvrtc.compile(kernel, arch)
         return {"registers": cubin.registers, "spills": cubin.spills, "stack": cubin.stack, "shared": cubin.shared,
-                "bytes": len(cubin.code)}  # fmt: skip
+                "bytes": len(cubin.code)}
 
     name = nvrtc.version()
     return [_found(f"{name} for {arch}", lambda arch=arch: work(arch)) for arch in ARCHITECTURES]
@@ -145,7 +145,7 @@ def _hip(devices: dict[str, int], kernel: KernelSource) -> list[Finding]:
     language = ("-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-std=c++17")
     return [_typed(kernel, f"{name}, wavefront {wave}", HIP_PRELUDE,
                    (*language, f"--offload-arch={name}", f"-DGC_WAVE={wave}"))
-            for name, wave in devices.items()]  # fmt: skip
+            for name, wave in devices.items()]
 
 
 def types_of_opencl(kernel: KernelSource) -> list[Finding]:
@@ -172,11 +172,11 @@ def _typed(kernel: KernelSource, name: str, prelude: str, arguments: Sequence[st
 
 def _opencl(kernel: KernelSource) -> list[Finding]:
     checks = [check for name, check in (("clang", types_of_opencl), ("pyopencl", _on_devices))
-              if importlib.util.find_spec(name) is not None]  # fmt: skip
+              if importlib.util.find_spec(name) is not None]
     found = [finding for check in checks for finding in check(kernel)]
     if not found:
         raise NoCompilerError("there is no OpenCL to compile with", op="opencl",
-                              fix="pip install 'pyopencl[pocl]', or libclang")  # fmt: skip
+                              fix="pip install 'pyopencl[pocl]', or libclang")
     return found
 
 
@@ -204,4 +204,4 @@ def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:
 
 _CHECKS: dict[str, Callable[[KernelSource], list[Finding]]] = {
     "c": _c, "cuda": _cuda, **{name: partial(_hip, devices) for name, devices in DEVICES.items()},
-    "opencl": _opencl}  # fmt: skip
+    "opencl": _opencl}

@@ -171,7 +171,7 @@ class _Batch:
             STORE.remove(job.key)
             source = cache.keep_source(f"{job.key}.c", kernel.text)
             raise CompileError(f"the kernel {kernel.entry} does not load: {error}",
-                               fix=f"the source lies in {source}") from None  # fmt: skip
+                               fix=f"the source lies in {source}") from None
 
     def _load_native(self, own: Job, path: Path) -> native.Native:
         try:

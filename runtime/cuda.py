@@ -48,7 +48,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
     for (long long k = first; k < words; k += step) ((uint4 *)target)[k] = ((const uint4 *)source)[k];
     for (long long k = words * 16 + first; k < size; k += step) target[k] = source[k];
 }
-""")  # fmt: skip
+""")
 COPY_BLOCKS = 1024  # of a large copy
 STAGES = 16  # uploads that may be on their way
 KEPT_TABLES = 16  # of a program, for buffers in as many places
@@ -203,7 +203,7 @@ class CupyQueue:
         self._to_device = cupy.cuda.runtime.memcpyHostToDevice
         # For HIP the name: 9.0 is the compute capability of several kinds whose code differs.
         self.architecture = (self.facts["gcnArchName"].decode() if hip
-                             else cupy.cuda.Device(self.device).compute_capability)  # fmt: skip
+                             else cupy.cuda.Device(self.device).compute_capability)
         # No contraction: a multiplication and an addition become one operation only where the text says so.
         own = ("-ffp-contract=off", f"-DGC_WAVE={self.facts['warpSize']}") if hip else ("--fmad=false",)
         self.options = ("-std=c++17", *own)
@@ -238,7 +238,7 @@ class CupyQueue:
             source = cache.keep_source(f"{self.key(kernel)}.cu", kernel.text)
             raise CompileError(f"{'hiprtc' if self.hip else 'NVRTC'} refuses the kernel {kernel.entry}: "
                                f"{first_error(error.get_message())}",
-                               fix=f"the source lies in {source}") from None  # fmt: skip
+                               fix=f"the source lies in {source}") from None
         return code
 
     def open(self, kernel: KernelSource, code: bytes) -> Any:
@@ -266,7 +266,7 @@ class CupyQueue:
 
     def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
         self._copy(target.ptr + target_offset, source.ptr + source_offset, nbytes,
-                   self.cupy.cuda.runtime.memcpyDeviceToDevice)  # fmt: skip
+                   self.cupy.cuda.runtime.memcpyDeviceToDevice)
 
     def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
         require_process(self._pid)

@@ -78,7 +78,7 @@ def require_process(pid: int) -> None:
     and a call would wait for them without end."""
     if os.getpid() != pid:
         raise BackendError("the process was forked after it used this device, and a child cannot use it",
-                           fix="start the child with multiprocessing's spawn method")  # fmt: skip
+                           fix="start the child with multiprocessing's spawn method")
 
 
 class Block:
@@ -201,7 +201,7 @@ class DevicePool:
             except MemoryError as error:
                 raise OutOfMemory(f"the device does not give {size:,} bytes: {error}",
                                   fix="let go of tensors that are no longer needed, or compute in smaller parts"
-                                  ) from None  # fmt: skip
+                                  ) from None
 
     def copy(self, source: DeviceBuffer, target: DeviceBuffer) -> None:
         """All bytes of a buffer, unless it is the other."""
@@ -333,7 +333,7 @@ class _Code:
     def __init__(
         self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, layout: Layout,
         step: int | None = None,
-    ):  # fmt: skip
+    ):
         self._layout = layout
         self._steps: list[Callable] = []
         for number, s in enumerate(program.steps):
@@ -350,7 +350,7 @@ class _Code:
                 self._steps.append(_Turns(s, place, kernels, pool).run)
 
     def run(self, outside: Sequence[DeviceBuffer], arena: DeviceBuffer | None, params: Sequence[int],
-            fault: DeviceBuffer) -> None:  # fmt: skip
+            fault: DeviceBuffer) -> None:
         layout = self._layout
 
         def at(slot: int) -> DeviceBuffer:
@@ -365,7 +365,7 @@ class _Run:
     def __init__(self, kernel: Any, launch: Launch, step: int, pool: DevicePool):
         self._kernel, self._shared, self._queue = kernel, launch.scratch, pool.queue
         self._members = [(m, np.array([*[0] * len(m.slots), *m.args, step], np.int64)) for m in launch.members
-                         if m.chunks]  # fmt: skip
+                         if m.chunks]
 
     def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
         work = []

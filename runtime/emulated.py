@@ -53,7 +53,7 @@ class CudaEmulated(DeviceBackend):
         from graphc.runtime import emulator
 
         return {"device": f"host, emulating warps of {self.wavefront}", "orders": ", ".join(emulator.ORDERS),
-                "compiler": " ".join([*emulator.find_compiler().command, *emulator.BASE])}  # fmt: skip
+                "compiler": " ".join([*emulator.find_compiler().command, *emulator.BASE])}
 
     def compile(self, kernels: Sequence[KernelSource]) -> list[EmulatedKernel]:
         before = counters.kernel_misses

@@ -194,7 +194,7 @@ class NativeSegment:
     """Steps that the native library runs in one call."""
 
     def __init__(self, program: Program, steps: Sequence[Step], first: int, layout: Layout, handles: Handles,
-                 lib: native.Native):  # fmt: skip
+                 lib: native.Native):
         self.first = first
         words, self._starts = image.steps(program, steps, layout, handles, lib)
         self.image = lib.ffi.new("int64_t[]", words)
@@ -239,7 +239,7 @@ class ControlSegment:
     def __init__(
         self, step: Loop | Branch, first: int, codes: Sequence, allocate: Callable[[int], Buffer],
         copy: Callable[[Buffer, Buffer], None],
-    ):  # fmt: skip
+    ):
         self.step, self.first, self.codes, self._allocate, self._copy = step, first, codes, allocate, copy
 
     def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
@@ -450,4 +450,4 @@ def _branch_is_sound(program: Program, step: Branch) -> bool:
 _CHECKS: dict[type, Any] = {
     Launch: _launch_is_sound, Copy: _copy_is_sound, Library: _library_is_sound, Loop: _loop_is_sound,
     Branch: _branch_is_sound,
-}  # fmt: skip
+}

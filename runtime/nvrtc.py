@@ -51,7 +51,7 @@ def library() -> Any:
         except OSError:  # of another system, or it lacks its own libraries: the next one may do
             continue
     raise NoCompilerError("NVRTC was not found", op="cuda",
-                          fix="pip install nvidia-cuda-nvrtc, or install the CUDA toolkit")  # fmt: skip
+                          fix="pip install nvidia-cuda-nvrtc, or install the CUDA toolkit")
 
 
 def _paths() -> Iterator[str]:

@@ -89,7 +89,7 @@ class OpenClBackend(DeviceBackend):
                 return None
         working = [d for d in found if d.available and d.compiler_available]
         return max(working, key=lambda d: (_group_of(d) > 0, "simulator" not in d.name.lower(), self._is_gpu(d)),
-                   default=None)  # fmt: skip
+                   default=None)
 
     @staticmethod
     def _is_gpu(device: Any) -> bool:
@@ -182,13 +182,13 @@ class _Queue:
         except self.cl.Error as error:
             source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
             raise CompileError(f"the OpenCL compiler refuses the kernel {kernel.entry}: {first_error(str(error))}",
-                               fix=f"the source lies in {source}") from None  # fmt: skip
+                               fix=f"the source lies in {source}") from None
         entry = self.cl.Kernel(program, kernel.entry)
         most = entry.get_work_group_info(self.cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device)
         if most < self.group:
             source = cache.keep_source(f"{kernel.entry}.cl", kernel.text)
             raise CompileError(f"the OpenCL device runs the kernel {kernel.entry} in groups of at most {most} work "
-                               f"items, not of {self.group}", fix=f"the source lies in {source}")  # fmt: skip
+                               f"items, not of {self.group}", fix=f"the source lies in {source}")
         return _Kernel(entry, kernel.members)
 
     def _built(self, text: str) -> Any:
@@ -228,7 +228,7 @@ class _Queue:
     def copy(self, source: Any, source_offset: int, target: Any, target_offset: int, nbytes: int) -> None:
         with self._lock:
             self.cl.enqueue_copy(self.queue, target, source, byte_count=nbytes, src_offset=source_offset,
-                                 dst_offset=target_offset)  # fmt: skip
+                                 dst_offset=target_offset)
 
     def launch(self, kernel: _Kernel, members: Sequence[Work], shared: int, fault: DeviceBuffer) -> None:
         for _, buffers, words in members:

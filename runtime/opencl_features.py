@@ -106,7 +106,7 @@ def _rounds(probe: _Probe) -> bool:
     a, b = np.stack([a] * 3), np.stack([b] * 3)
     read, rounded = np.zeros(x.shape, np.float32), np.zeros((3, *x.shape), np.float16)
     return (probe.run(ROUNDING, [], x.size, x, a, b, read, rounded) and _same(read, np.stack([p] * 3))
-            and all(map(_same, rounded, wanted)))  # fmt: skip
+            and all(map(_same, rounded, wanted)))
 
 
 def _same(x: np.ndarray, y: np.ndarray) -> bool:

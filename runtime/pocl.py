@@ -30,7 +30,7 @@ _SETS_OF_V3 = {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}  # of x86-
 _NAMES = {known: ctypes.create_string_buffer(known) for known in (b"x86-64", b"x86-64-v3")}  # PoCL keeps the address
 
 _OF_ONE = ("acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 lgamma log log10 log1p log2 "
-           "logb round rsqrt sin sinh tan tanh tgamma").split()  # fmt: skip
+           "logb round rsqrt sin sinh tan tanh tgamma").split()
 _OF_TWO = "atan2 fdim fmax fmin fmod hypot nextafter pow powr remainder".split()
 _OWN = {"ceil": 1, "fabs": 1, "floor": 1, "rint": 1, "sqrt": 1, "trunc": 1, "copysign": 2, "fma": 3}
 _FAST_OF_ONE = "cos exp exp2 exp10 log log2 log10 recip rsqrt sin sqrt tan".split()
@@ -89,7 +89,7 @@ def name_processor(description: int) -> bool:
     try:
         words = [_word(memory, description + k * _WORD) for k in range(_FIRST_WORDS)]
         places = [k for k in range(1, _FIRST_WORDS) if _read(memory, words[k], len(_UNKNOWN)) == _UNKNOWN
-                  and _read(memory, words[k - 1], len(_TARGET)) == _TARGET]  # fmt: skip
+                  and _read(memory, words[k - 1], len(_TARGET)) == _TARGET]
     finally:
         os.close(memory)
     if len(places) != 1:

@@ -70,7 +70,7 @@ def every_node(program: Program) -> list[np.ndarray]:
     results = program.results()
     # Lists of our own hold the sources: an update may write into the memory of a leaf that nobody holds.
     facts = [(n, n.op, n.attrs, list(n.srcs)) for n in topological([t.node for t in results])
-             if n.value is None and n.op is not CONST and not isinstance(n.dtype, tuple)]  # fmt: skip
+             if n.value is None and n.op is not CONST and not isinstance(n.dtype, tuple)]
     for node, *_ in facts:
         driver.realize([node])
     for node, op, attrs, srcs in facts:
@@ -122,7 +122,7 @@ WAYS: dict[str, Callable[[Program], list[np.ndarray]]] = {
     "at once, 1 thread": with_threads(1), "at once, 2 threads": with_threads(2), "at once, 3 threads": with_threads(3),
     "every node": every_node, "unfused": unfused, "unsimplified": unsimplified, "unsplit": unsplit,
     "one by one": one_by_one, "under jit": jitted,
-}  # fmt: skip
+}
 familiar.OFTEN = 2      # so that the last of the three "at once" is recognised without a walk over the graph
 # What has other bits than its steps (docs/numerics.md): tests/test_attention.py and tests/test_fast_math.py hold it.
 STEPS = "attention,relax"
@@ -152,7 +152,7 @@ def _problems_of(programs: Sequence[Program]) -> list[str | None]:
     plain.compile_wanted()
     optimised.compile_wanted()
     return [_problem_of(program, plain.chosen(), None if k % OPTIMISED else optimised.chosen())
-            for k, program in enumerate(programs)]  # fmt: skip
+            for k, program in enumerate(programs)]
 
 
 def problem_of(program: Program) -> str | None:

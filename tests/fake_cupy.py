@@ -194,7 +194,7 @@ class RawModule:
             def run() -> None:
                 log.append(f"launch {name}")
                 kernel.launch((*grid, 1, 1), (*block, 1, 1), [], lambda places: [ctypes.c_void_p(int(table))],
-                              shared_mem, ["rising"])  # fmt: skip
+                              shared_mem, ["rising"])
             if stream.captured is None:
                 run()
             else:
@@ -238,7 +238,7 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
     """What to put into sys.modules."""
     RawModule.hip = hip
     properties = {"name": b"Fake", "multiProcessorCount": 1, "totalGlobalMem": 1 << 30, "sharedMemPerBlock": 48 << 10,
-                  "warpSize": 64 if hip else 32} | ({"gcnArchName": b"gfx90a"} if hip else {})  # fmt: skip
+                  "warpSize": 64 if hip else 32} | ({"gcnArchName": b"gfx90a"} if hip else {})
     cupy, cupyx = types.ModuleType("cupy"), types.ModuleType("cupyx")
     for module in (cupy, cupyx):
         module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)
@@ -256,4 +256,4 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
             runtime=types.SimpleNamespace(
                 is_hip=hip, getDevice=get_device, getDeviceProperties=lambda number: properties,
                 memcpyAsync=memcpyAsync, memcpyHostToDevice=1, memcpyDeviceToHost=2, memcpyDeviceToDevice=3)))
-    return {"cupy": cupy, "cupyx": cupyx}  # fmt: skip
+    return {"cupy": cupy, "cupyx": cupyx}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from programs import Writer
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-          "float32", "float64", "complex64", "complex128")  # fmt: skip
+          "float32", "float64", "complex64", "complex128")
 WEIGHTS = (2, 1, 1, 3, 3, 2, 1, 1, 1, 3, 3, 12, 6, 1, 1)
 
 ROWS: list[Callable[[Writer], str | None]] = []
@@ -28,10 +28,10 @@ def row(weight: float):
 
 
 _UNARY = ("exp log sin cos tanh sqrt abs neg square sigmoid relu gelu floor ceil round trunc sign expm1 log1p erf"
-          " isnan isfinite atan cosh asin").split()  # fmt: skip
+          " isnan isfinite atan cosh asin").split()
 _RARE_UNARY = ("acos acosh asinh atanh tan sinh exp2 log2 log10 signbit reciprocal rsqrt isinf isposinf isneginf"
                " logical_not positive degrees radians softplus softsign silu mish elu selu relu6 hardsigmoid hardswish"
-               " hardtanh leaky_relu log_sigmoid cbrt").split()  # fmt: skip
+               " hardtanh leaky_relu log_sigmoid cbrt").split()
 _COMPLEX_UNARY = "abs real imag conj exp sqrt log sin cos tanh square angle negative isnan isfinite sign".split()
 
 
@@ -187,7 +187,7 @@ def joined(w: Writer) -> str | None:
     own = w.value(name)
     axis = w.random.randrange(own.ndim)
     fitting = [f"v{k}" for k, t in enumerate(w.values) if t.ndim == own.ndim and t.dtype is own.dtype
-               and t.shape[:axis] + t.shape[axis + 1:] == own.shape[:axis] + own.shape[axis + 1:]]  # fmt: skip
+               and t.shape[:axis] + t.shape[axis + 1:] == own.shape[:axis] + own.shape[axis + 1:]]
     parts = [name] + [w.random.choice(fitting) for _ in range(w.random.randint(1, 2))]
     if w.random.random() < 0.3:
         shape = [w.random.choice((0, 1, 3)) if k == axis else n for k, n in enumerate(own.shape)]
@@ -204,7 +204,7 @@ def moved(w: Writer) -> str | None:
     return w.random.choice((
         f"gc.flip({name}, axis={axis})", f"gc.roll({name}, {w.random.randint(-5, 5)}, axis={axis})",
         f"gc.repeat({name}, 2, axis={axis})", f"gc.stack([{name}, {name}], axis={axis})",
-        f"gc.expand_dims({name}, axis={axis})", f"gc.tile({name}, 2)"))  # fmt: skip
+        f"gc.expand_dims({name}, axis={axis})", f"gc.tile({name}, 2)"))
 
 
 @row(2)
@@ -281,7 +281,7 @@ def product(w: Writer) -> str | None:
     if prod(own.shape[:-1]) * shape[1] > w.limit or prod(own.shape) * shape[1] > 30 * w.limit:
         return None
     fitting = [f"v{k}" for k, t in enumerate(w.values) if t.dtype is own.dtype and t.ndim == 2 and own.ndim == 2
-               and t.shape[0] == own.shape[-1] and own.shape[0] * t.shape[1] <= w.limit]  # fmt: skip
+               and t.shape[0] == own.shape[-1] and own.shape[0] * t.shape[1] <= w.limit]
     return f"{name} @ {w.random.choice(fitting) if fitting else w.new_leaf(own.dtype.name, shape)}"
 
 
@@ -328,7 +328,7 @@ def counted(w: Writer) -> str:
     n = w.random.choice((1, 3, 7, 33))
     dtype = w.random.choice(("float32", "int64", "float64", "int32"))
     return w.random.choice((f"gc.arange({n}, dtype={dtype!r})", f"gc.eye({n}, {min(n, 7)}, dtype={dtype!r})",
-                            f"gc.full(({n}, 3), 2, dtype={dtype!r})"))  # fmt: skip
+                            f"gc.full(({n}, 3), 2, dtype={dtype!r})"))
 
 
 @row(2)
@@ -426,7 +426,7 @@ def drawn(w: Writer) -> str:
     """Random numbers: threefry, bits taken as floats."""
     shape = w.random.choice(((5,), (3, 4), (1,), (0,), (17, 3)))
     draw = w.random.choice((f"random({shape})", f"normal(size={shape})", f"integers(-3, 9, {shape})",
-                            f"exponential(size={shape})", f"bernoulli(0.3, {shape})"))  # fmt: skip
+                            f"exponential(size={shape})", f"bernoulli(0.3, {shape})"))
     return f"gc.random.default_rng({w.seed()}).{draw}"
 
 

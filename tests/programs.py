@@ -244,7 +244,7 @@ class Writer:
         own = self.value(name)
         dtype = dtype or own.dtype.name
         fitting = [k for k, t in enumerate(self.values) if t.dtype.name == dtype and _broadcast(own.shape, t.shape)
-                   and prod(np.broadcast_shapes(own.shape, t.shape)) <= self.limit]  # fmt: skip
+                   and prod(np.broadcast_shapes(own.shape, t.shape)) <= self.limit]
         if fitting and self.random.random() < 0.7:
             return f"v{self.random.choice(fitting)}"
         shape = [1 if self.random.random() < 0.4 else n for n in own.shape]

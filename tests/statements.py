@@ -41,12 +41,12 @@ NUMPY = {
     "total": lambda x, axis: x.sum(axis), "largest": lambda x, axis: x.max(axis), "flat": lambda x: x.reshape(-1),
     "turned": np.transpose, "joined": lambda x, y: np.concatenate([x, y]), "added": np.add.at,
     "realize": lambda *x: None, "collect": lambda: None, "keep": lambda x: None,
-}  # fmt: skip
+}
 GRAPHC = {
     "leaf": lambda *facts: gc.asarray(leaf(*facts)), "value": lambda x: x, "copied": copy.copy, "maximum": gc.maximum,
     "where": gc.where, "total": gc.sum, "largest": gc.max, "flat": lambda x: x.reshape(-1), "turned": lambda x: x.T,
     "joined": lambda x, y: gc.concat([x, y]), "added": gc.add.at, "realize": gc.realize, "collect": garbage.collect,
-}  # fmt: skip
+}
 
 
 def run(lines: list[str], functions: dict) -> dict:

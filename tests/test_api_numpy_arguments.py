@@ -10,7 +10,7 @@ import graphc as gc
 
 X = sample((5, 6), "float64")
 METHODS = ("linear lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation"
-           " interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased").split()  # fmt: skip
+           " interpolated_inverted_cdf hazen weibull median_unbiased normal_unbiased").split()
 WEIGHTS = {"none": {}, "counts": {"fweights": [3, 1, 2, 1, 4, 1]}, "shares": {"aweights": [0.5, 1, 2, 0.25, 1, 1]}}
 WEIGHTS["both"] = WEIGHTS["counts"] | WEIGHTS["shares"]
 CALLS = {
@@ -86,7 +86,7 @@ CALLS = {
     "einsum by lists": lambda np, x: np.einsum(x, [0, 1], x.T, [1, 2], [2, 0]),
     "einsum by lists without a result": lambda np, x: np.einsum(x, [30, 2], x.T, [2, 1]),
     "einsum by lists with an ellipsis": lambda np, x: np.einsum(x, [Ellipsis, 1], x[0], [1], [Ellipsis]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore:.*")

@@ -253,7 +253,7 @@ def test_distributions_of_tensors_and_of_vectors():
     ("beta", (0, 1)), ("chisquare", (-1,)), ("geometric", (0,)), ("bernoulli", (1.5,)), ("dirichlet", ([1, -1],)),
     ("triangular", (1, 0, 2)), ("multinomial", (3, [-0.5, 1.5])), ("laplace", (0, np.float32(-1))),
     ("negative_binomial", (1, 0)), ("poisson", ([1.0, -1.0],)), ("binomial", (3, np.array([0.5, 1.5]))),
-])  # fmt: skip
+])
 def test_parameters_that_a_distribution_does_not_have(name, parameters):
     """They gave numbers that look like any others."""
     with pytest.raises(gc.errors.ShapeError, match="must be|not rise") as caught:

@@ -248,7 +248,7 @@ def test_a_bincount_of_known_length_is_recorded():
 @pytest.mark.parametrize("f, fix", [
     (gc.bincount, "give the length: gc.bincount"), (gc.unique, "call it outside"), (gc.nonzero, "call it outside"),
     (gc.argwhere, "call it outside"), (lambda x: x[x > 0], "gc.where(mask, x, 0)"),
-])  # fmt: skip
+])
 def test_a_size_that_data_decide_is_not_known_while_a_function_is_traced(f, fix):
     with pytest.raises(gc.errors.TracerError, match="data decide the size of the result") as error:
         gc.jit(f)(gc.asarray([1, 2]))

@@ -35,9 +35,9 @@ def sanitizer() -> str:
 
 def run(sanitizer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-                   "UBSAN_OPTIONS": "print_stacktrace=1", "GRAPHC_BACKEND": "cpu"}  # fmt: skip
+                   "UBSAN_OPTIONS": "print_stacktrace=1", "GRAPHC_BACKEND": "cpu"}
     return subprocess.run([sys.executable, str(SCRIPT), *arguments], env=environment, capture_output=True, text=True,
-                          timeout=280, check=False)  # fmt: skip
+                          timeout=280, check=False)
 
 
 def test_an_overflow_is_found(sanitizer: str):

@@ -149,7 +149,7 @@ def test_own_costs_are_measured(backend: str):
 def test_the_command_writes_page_and_chart(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     status = command.main(["--peers", "numpy", "--work", "chain,gemm_256", "--rounds", "1", "--threads", "1", "--small",
-                           "--out", str(tmp_path)])  # fmt: skip
+                           "--out", str(tmp_path)])
     assert status == 0
     assert "best peer / graphc" in capsys.readouterr().out
     assert "## Medians" in (tmp_path / "RESULTS.md").read_text()

@@ -35,7 +35,7 @@ def test_the_page(tmp_path, capsys, backend):
     out = tmp_path / "GPU.md"
     assert gpu.main(["--backend", backend, "--small", "--no-suite", "--rounds", "1",
                      "--work", "softmax,gemm,bfloat16,tf32", "--peers", "graphc,graphc+library,cupy",
-                     "--out", str(out)]) == 0  # fmt: skip
+                     "--out", str(out)]) == 0
     lines = out.read_text().splitlines()
     header = next(line for line in lines if line.startswith("| work (ms)")).split(" | ")
     gemm = next(line for line in lines if line.startswith("| GEMM 4096 float32 (tiny)")).split(" | ")

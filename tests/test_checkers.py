@@ -17,7 +17,7 @@ SQUARE = {
            "{ x[threadIdx.x] = exp(__shfl_down(x[blockIdx.x], GC_WAVE / 2)); }\n",
     "opencl": "__kernel void square(__global float *x)\n"
               "{ x[get_local_id(0)] = exp(x[get_group_id(0)]); }\n",
-}  # fmt: skip
+}
 
 
 def findings(dialect: str, text: str) -> list[checkers.Finding]:
@@ -45,7 +45,7 @@ def test_registers_and_spills_of_cuda():
             f"{many}\n    __syncthreads();\n{stores}\n}}")
     assert findings("cuda", text)[0].facts["spills"] > 0
     shared = SQUARE["cuda"].replace("{ x", "{ __shared__ float kept[100]; kept[threadIdx.x] = x[0]; __syncthreads(); "
-                                    "x[1] = kept[7]; x", 1)  # fmt: skip
+                                    "x[1] = kept[7]; x", 1)
     assert findings("cuda", shared)[0].facts["shared"] == 400
 
 

@@ -21,7 +21,7 @@ KERNEL = SimpleNamespace(
     name="softmax", source="int64_t softmax(void) {\n    return 0;\n}\n", bytes_read=16_777_216,
     bytes_written=16_777_216, flops=41_943_040, origins=["a.py:3", "a.py:4"], shapes="(4096, 1024) float32",
     launch=(64, 2), items=0, cached="hit",
-)  # fmt: skip
+)
 
 SCRIPT = """
 import sys
@@ -72,7 +72,7 @@ def test_a_kernel_as_json_holds_everything():
 @pytest.mark.parametrize(
     "count, text", [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (12_345, "12.3 kB"), (999_400, "999 kB"),
                     (8_000_000, "8 MB"), (4.2e9, "4.2 GB"), (7e12, "7 TB")],
-)  # fmt: skip
+)
 def test_sizes_read_well(count, text):
     assert amount(count, "B") == text
     assert amount(999) == "999" and amount(2_500_000) == "2.5 M"
@@ -80,7 +80,7 @@ def test_sizes_read_well(count, text):
 
 def test_ages_read_well():
     assert [age(s) for s in (0, 119, 120, 7199, 7200, 86400 * 12)] == [
-        "now", "now", "2 min ago", "120 min ago", "2 h ago", "12 days ago"]  # fmt: skip
+        "now", "now", "2 min ago", "120 min ago", "2 h ago", "12 days ago"]
 
 
 @pytest.mark.parametrize("command", ["dump-kernels", "explain", "devices", "cache", "demo"])
@@ -162,7 +162,7 @@ def test_a_script_that_exits(script):
 
 def test_options_after_the_script_are_graphcs(script, backend, tmp_path):
     done = graphc("dump-kernels", script, "--format", "json", "--out", tmp_path / "out", "--backend", backend,
-                  cwd=script.parent)  # fmt: skip
+                  cwd=script.parent)
     assert "said by the script []" in done.stderr and "kernels.json" in done.stdout
     assert isinstance(json.loads((tmp_path / "out" / "kernels.json").read_text()), list)
 
@@ -181,7 +181,7 @@ WRONG = [
     (["mine:X"], "module mine has no function X"),
     (["mine:one"], "mine:one cannot be called without arguments"),
     (["mine:"], "mine: is neither a file nor MODULE:FUNC"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("arguments, text", WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
@@ -267,7 +267,7 @@ def test_demo(which, picture, tmp_path, backend):
 
 def test_the_examples_run_as_scripts(tmp_path):
     done = subprocess.run([sys.executable, ROOT / "examples" / "kmeans_digits.py", tmp_path], cwd=tmp_path,
-                          capture_output=True, text=True)  # fmt: skip
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -383,7 +383,7 @@ def test_the_real_cupy_has_what_is_used():
               "print(list(inspect.signature(cupy.cuda.compiler.compile_using_nvrtc).parameters)[:4])\n"
               "assert 'path (str)' in cupy.RawModule.__doc__\n")
     done = subprocess.run([sys.executable, "-c", script, " ".join(sorted(names))], capture_output=True, text=True,
-                          timeout=120, check=False)  # fmt: skip
+                          timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     parameters = list(inspect.signature(fake_cupy.compile_using_nvrtc).parameters)
     assert done.stdout.strip() == str(parameters)

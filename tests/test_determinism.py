@@ -30,7 +30,7 @@ for seed in range(150):
 def kernels(hash_seed: str) -> list[str]:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(HERE), "GRAPHC_BACKEND": "cpu"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT, hash_seed], env=environment, cwd=HERE.parent,
-                          capture_output=True, text=True, check=False)  # fmt: skip
+                          capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

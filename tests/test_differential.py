@@ -37,7 +37,7 @@ def test_programs_agree_with_the_reference_however_realized(first_seed: int, pro
     written = [of_seed(seed) for seed in seeds]
     problems = [f"seed {seed}: {problem_of(shortest(program)) or problem}"
                 for seed, program, problem in zip(seeds, written, problems_of(written), strict=True)
-                if problem is not None]  # fmt: skip
+                if problem is not None]
     assert not problems, "\n\n".join(problems)
 
 

@@ -70,10 +70,10 @@ def test_no_kernel_leaves_its_buffers(names, programs):
     if not os.path.isabs(library.stdout.strip()):
         pytest.skip(f"{cc.command[0]} has no AddressSanitizer for shared objects")
     environment = {**os.environ, "LD_PRELOAD": library.stdout.strip(),
-                   "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}  # fmt: skip
+                   "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     for device in ("cuda-emulated", "hip-emulated") if names is LONG else ("cuda-emulated",):
         done = subprocess.run([sys.executable, emulated_programs.__file__, device, *names], env=environment,
-                              capture_output=True, text=True, check=False)  # fmt: skip
+                              capture_output=True, text=True, check=False)
         assert done.returncode == 0 and "Sanitizer" not in done.stderr, done.stderr[-4000:]
         assert done.stdout.strip() == f"{len(names)} programs"
 

@@ -43,12 +43,12 @@ HIP = "#define SHUFFLE(v, s) __shfl_xor(v, s, WAVE)\n#define WAVE GC_WAVE"
 
 
 def launch(text: str, entry: str, arrays: list[np.ndarray], *scalars, grid: int = 1, block: int = 64, dynamic: int = 0,
-           hip: bool = False, wavefront: int = 32, orders=emulator.ORDERS) -> None:  # fmt: skip
+           hip: bool = False, wavefront: int = 32, orders=emulator.ORDERS) -> None:
     """Run a kernel on arrays, which it may change, and then scalars, which are int64 or float64."""
     [kernel] = Emulator(hip, wavefront).compile([KernelSource(entry, text)])
     words = [ctypes.c_double(s) if isinstance(s, float) else ctypes.c_longlong(s) for s in scalars]
     kernel.launch((grid, 1, 1), (block, 1, 1), [Memory(a.ctypes.data, a.nbytes) for a in arrays],
-                  lambda places: [*[ctypes.c_void_p(place) for place in places], *words], dynamic, orders)  # fmt: skip
+                  lambda places: [*[ctypes.c_void_p(place) for place in places], *words], dynamic, orders)
 
 
 @pytest.mark.parametrize("hip, wavefront", [(False, 32), (True, 32), (True, 64)])
@@ -56,7 +56,7 @@ def test_a_sum_with_shuffles_and_a_barrier(hip, wavefront):
     x = np.random.default_rng(0).integers(-99, 99, (5, 333)).astype(np.float32)
     y = np.zeros(5, np.float32)
     launch(SUM.replace("SHUFFLES", HIP if hip else CUDA), "sum", [x, y], 333, grid=5, block=128, hip=hip,
-           wavefront=wavefront)  # fmt: skip
+           wavefront=wavefront)
     assert np.array_equal(y, x.sum(1))
 
 
@@ -104,7 +104,7 @@ extern "C" __global__ void k(const double *x, double *y, unsigned *most, const w
     words = (ctypes.c_longlong * 2)(3, 4)
     kernel.launch((3, 1, 1), (32, 1, 1), [Memory(a.ctypes.data, a.nbytes) for a in (x, y, most)],
                   lambda places: [*map(ctypes.c_void_p, places), words, ctypes.c_double(2.0)],
-                  dynamic=32 * 8)  # fmt: skip
+                  dynamic=32 * 8)
     assert np.array_equal(y, x.reshape(3, 32)[:, ::-1].ravel() * 2 + 7)
     assert most[0] == 95
 
@@ -181,7 +181,7 @@ def test_a_barrier_that_some_threads_pass_by():
 }
 """
     with pytest.raises(KernelFault, match=r"divergent barrier in block \(0, 0, 0\): 48 threads from 0 on wait at the "
-                                          r"barrier of line 3, 16 threads from 48 on have ended"):  # fmt: skip
+                                          r"barrier of line 3, 16 threads from 48 on have ended"):
         launch(text, "k", [np.zeros(64, np.float32)])
 
 
@@ -228,7 +228,7 @@ OVERRUNS = {
     "stack": ("float s[8]; for (int k = 0; k <= (int)threadIdx.x; k++) s[k] = k; __syncthreads(); "
               "y[threadIdx.x] = s[threadIdx.x % 8];", "stack-buffer-overflow"),
     "none": ("__shared__ float s[64]; s[threadIdx.x] = 1; __syncthreads(); y[threadIdx.x] = s[63 - threadIdx.x];", ""),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +246,7 @@ def sanitizer() -> str:
 def test_an_access_outside(sanitizer, where):
     environment = {**os.environ, "LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run([sys.executable, __file__, where], env=environment, capture_output=True, text=True,
-                          timeout=120, check=False, cwd=Path(__file__).parent)  # fmt: skip
+                          timeout=120, check=False, cwd=Path(__file__).parent)
     message = OVERRUNS[where][1]
     if message:
         assert done.returncode and message in done.stderr and "in overrun" in done.stderr, done.stderr[-3000:]
@@ -260,7 +260,7 @@ def overrun(where: str) -> None:
     [kernel] = Emulator(sanitize=True).compile([KernelSource("overrun", text)])
     y = np.zeros(64, np.float32)
     kernel.launch((1, 1, 1), (64, 1, 1), [Memory(y.ctypes.data, y.nbytes)],
-                  lambda places: [ctypes.c_void_p(places[0])], dynamic=256)  # fmt: skip
+                  lambda places: [ctypes.c_void_p(places[0])], dynamic=256)
     print("nothing was found")
 
 

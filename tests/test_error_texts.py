@@ -59,7 +59,7 @@ MISTAKES = {
     "no size": (lambda: gc.spec(3.5), ValueError, "[spec] (3.5,) is no shape", HERE),
     "no shift": (lambda: gc.roll(A, "a"), TypeError, "[roll]", "'a'"),
     "no name": (lambda: gc.set_backend(3), RuntimeError, "a backend is named by text, not 3; available: ", "cpu"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -123,7 +123,7 @@ def script(tmp_path, backend):
         done = subprocess.run(
             [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True,
             env={**os.environ, "GRAPHC_CACHE_DIR": str(tmp_path / "cache"), **environment},
-        )  # fmt: skip
+        )
         assert done.returncode == status, done.stdout + done.stderr
         return done.stderr
 
@@ -153,7 +153,7 @@ def test_no_compiler_at_all_means_one_warning(script, tmp_path):
 def test_a_failing_compiler_names_its_first_error_the_lines_and_the_source(script, tmp_path):
     fake = tmp_path / "fakecc"      # compiles everything but kernels
     fake.write_text('#!/bin/sh\nfor a; do case "$a" in [0-9]*.c) if grep -q map_sub "$a"; then\n'
-                    'echo "$a:7:1: error: no kernels today" >&2; exit 1; fi;; esac; done\nexec cc "$@"\n')  # fmt: skip
+                    'echo "$a:7:1: error: no kernels today" >&2; exit 1; fi;; esac; done\nexec cc "$@"\n')
     fake.chmod(0o755)
     said = script(1, GRAPHC_CC=str(fake))
     assert "CompileError: [realize] the C compiler refused map_sub" in said and "error: no kernels today" in said
@@ -219,7 +219,7 @@ def test_modules_may_have_attributes_of_those_names():
     (gc.nn.LayerNorm, "elementwise_affine", "nn.functional"), (gc.nn.Flatten, "start_dim", "x.reshape"),
     (gc.nn.Softmax, "dim", "axis"), (gc.nn.ReLU, "inplace", "values never change"),
     (gc.optim.Adam, "fused", "compiled as a whole"), (gc.optim.GradScaler, "init_scale", "factor"),
-])  # fmt: skip
+])
 def test_arguments_of_other_names_say_what_to_write(kind, name, text):
     with pytest.raises(TypeError, match=rf"{kind.__name__} has no argument '{name}'; write .*{text}"):
         kind(**{name: 3})

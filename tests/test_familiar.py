@@ -92,7 +92,7 @@ def test_another_shape_dtype_or_value_is_another_graph(walks):
         gc.realize(f(leaf(0, 4), leaf(1, 4)))
     count = len(walks)
     for x, y in [(leaf(0, 5), leaf(1, 5)), (leaf(0, 1), leaf(1, 4)), (leaf(0, 4, dtype="float64"), leaf(1, 4)),
-                 (leaf(0, 4) + 1.0, leaf(1, 4)), (leaf(0, 4), leaf(1, 4).exp())]:  # fmt: skip
+                 (leaf(0, 4) + 1.0, leaf(1, 4)), (leaf(0, 4), leaf(1, 4).exp())]:
         want = f(x.numpy().copy(), y.numpy().copy()) if x.node.value is not None and y.node.value is not None else None
         found = f(x, y).numpy()
         assert want is None or np.allclose(found, want, rtol=1e-6)

@@ -312,7 +312,7 @@ print(bits.hexdigest())
 PROCESSORS = {  # what a compiler says of one with the instructions of this machine
     "Zen 4": "-D__znver4__=1 -U__AVXVNNI__", "Zen 5": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1",
     "Zen 5 without AVX-512": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1 -mno-avx512f",
-    "others": " ".join(f"-U__znver{k}__" for k in (1, 2, 3, 4, 5))}  # fmt: skip
+    "others": " ".join(f"-U__znver{k}__" for k in (1, 2, 3, 4, 5))}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64")

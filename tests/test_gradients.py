@@ -262,7 +262,7 @@ def test_sigmoids_are_smooth_at_zero(name, first, second):
     ("logaddexp with 0", 0.0, 0.5), ("logaddexp with itself", 3.0, 1.0), ("logaddexp with itself", -np.inf, 1.0),
     ("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("elu", 0.0, 1.0), ("selu", 0.0, 1.7580993408473766),
     ("bce_with_logits", 0.0, -0.5),
-])  # fmt: skip
+])
 def test_slopes_where_two_pieces_meet(name, at, slope):
     """Of smooth functions the slope, of others that which is usual: a tie of `maximum` would give a half of it."""
     functions = {"logaddexp with 0": lambda x: gc.logaddexp(0.0, x),

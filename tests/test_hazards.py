@@ -26,7 +26,7 @@ def run(script: Path | str, *arguments: str, status: int = 0, **environment: str
     """Run a script, or a text with -c, in a new process."""
     command = [str(script)] if isinstance(script, Path) else ["-c", script]
     done = subprocess.run([sys.executable, *command, *arguments], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, **environment})  # fmt: skip
+                          env={**os.environ, **environment})
     assert done.returncode == status, done.stdout + done.stderr
     return done
 
@@ -311,7 +311,7 @@ def test_the_same_program_moved_down_a_line_compiles_nothing(tmp_path, compiled)
     moved.write_text("# one line more\n" + PROGRAM.replace("softmax", "weights"))
     cache = str(tmp_path / "cache")
     outputs = [run(first, GRAPHC_CACHE_DIR=cache, PYTHONHASHSEED="1").stdout.splitlines(),
-               run(moved, GRAPHC_CACHE_DIR=cache, PYTHONHASHSEED="2").stdout.splitlines()]  # fmt: skip
+               run(moved, GRAPHC_CACHE_DIR=cache, PYTHONHASHSEED="2").stdout.splitlines()]
     assert outputs[0][0] == outputs[1][0] and outputs[0][1] != "0 0" and outputs[1][1] == "0 0"
 
 

@@ -171,7 +171,7 @@ def test_a_thousand_learning_rates_trace_and_compile_once(compiled):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int32", "int64", "uint8",
-                                   "uint64", "bool", "complex64"])  # fmt: skip
+                                   "uint64", "bool", "complex64"])
 @pytest.mark.parametrize("number", [3, 0, -0.0, 2.5])
 def test_numbers_are_weak(dtype, number):
     x = gc.asarray(np.array([0, 1, 2, 3])).astype(dtype)
@@ -197,7 +197,7 @@ def test_a_number_that_does_not_fit_raises_as_without_jit():
 
 @pytest.mark.parametrize("use", [lambda x, k: x[k], lambda x, k: gc.zeros(k), lambda x, k: x if k else -x,
                                  lambda x, k: x * float(k), lambda x, k: x ** k, lambda x, k: x[:k],
-                                 lambda x, k: [x for _ in range(k)]])  # fmt: skip
+                                 lambda x, k: [x for _ in range(k)]])
 def test_the_value_of_a_number_is_not_known(use):
     with pytest.raises(TracerError, match="static_argnums") as raised:
         gc.jit(use)(a_tensor(), 2)
@@ -210,7 +210,7 @@ def test_the_value_of_a_number_is_not_known(use):
 
 @pytest.mark.parametrize("use", [lambda x: -x if x.sum() > 0 else x, lambda x: x * float(x[0]), lambda x: x.numpy(),
                                  lambda x: gc.zeros(int(x[0])), lambda x: x.tolist(), lambda x: np.asarray(x),
-                                 lambda x: print(x), lambda x: gc.realize(x + 1), lambda x: f"{x[0]:.1f}"])  # fmt: skip
+                                 lambda x: print(x), lambda x: gc.realize(x + 1), lambda x: f"{x[0]:.1f}"])
 def test_the_value_of_a_tensor_is_not_known(use):
     x = a_tensor()
     with pytest.raises(TracerError, match="test_jit.py") as raised:

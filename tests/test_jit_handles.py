@@ -89,7 +89,7 @@ def scripts(draw) -> list[str]:
     lines = ["t{a} += t{b}", "t{a}.assign(t{b})", "t{a}[{i}] = t{b}[{j}]", "t{a}[{i}:] = t{b}[{i}:] * 2",
              "t{a} *= 0.5", "r.append(t{a} + t{b})", "r.append(t{a})", "r.append(copy.copy(t{a}))",
              "r.append(t{a}[::-1])", "t{a} -= r[-1] if r else 1", "gc.add.at(t{a}, [{i}, {i}], t{b}[:2])",
-             "t{a}.assign(t{a})"]  # fmt: skip
+             "t{a}.assign(t{a})"]
     numbers = st.integers(0, SLOTS - 1)
     return [draw(st.sampled_from(lines)).format(a=draw(numbers), b=draw(numbers), i=draw(st.integers(0, 4)),
                                                 j=draw(st.integers(0, 4))) for _ in range(draw(st.integers(1, 6)))]

@@ -106,7 +106,7 @@ def test_a_sound_kernel():
         LOCAL, dt.float32, (), (), ("row", ix.constant(3))))], 6),
     ("a store into x0", [Store(0, AT, x(AT))], 6),
     ("read as int32", [Store(1, AT, load(0, AT, dt.int32))], 6),
-])  # fmt: skip
+])
 def test_faults_are_found(message, body, size):
     with pytest.raises(KernelFault, match="probe") as caught:
         run(kernel(*body, size=size))

@@ -100,9 +100,9 @@ def test_debug_names_the_reason_of_each_miss(capsys, monkeypatch):
         return gc.tan(x) * 3.25 - gc.flip(x, axis=0)
 
     assert re.match(r"graphc: program \d+ at \S*test_live_check.py:\d+: operations not seen before, \d+ nodes; "
-                    r"not found on disk\n$", said(1, capsys, chain(11)))  # fmt: skip
+                    r"not found on disk\n$", said(1, capsys, chain(11)))
     assert re.search(r"the operations of program \d+, but an input has shape \(12, 3\) instead of \(11, 3\)",
-                     said(1, capsys, chain(12)))  # fmt: skip
+                     said(1, capsys, chain(12)))
     assert "an input has dtype float64 instead of float32" in said(1, capsys, chain(12, np.float64))
     assert said(1, capsys, chain(12)) == ""      # a hit says nothing
     driver.forget_programs()

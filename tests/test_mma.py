@@ -179,7 +179,7 @@ def test_which_products_take_the_unit():
                            (single(17, 32) @ single(32, 8), False),
                            (fast_product(single(17, 32), single(32, 8)), True),
                            (fast_product(single(16, 32), single(32, 800)), False),
-                           (fast_product(single(17, 32).astype("float64"), single(32, 8)), False)):  # fmt: skip
+                           (fast_product(single(17, 32).astype("float64"), single(32, 8)), False)):
         for dialect in ("cuda", "hip", *UNITS, "opencl"):
             (kernel,) = kernels_of([product], dialect)
             has = takes and unit_type(product.dtype, product.node.attrs) in target_of(dialect).matrix

@@ -71,7 +71,7 @@ NESTED.append(NESTED)
     (lambda: gc.zeros((2**40, 1)) + gc.zeros(2**40), ValueError), (lambda: gc.arange(2**62), ValueError),
     (lambda: gc.zeros((2**40, 1)) @ gc.zeros((1, 2**40)), ValueError),
     (lambda: gc.concat([gc.zeros(2**58)] * 2), ValueError), (lambda: gc.broadcast_to(1.0, (2**62,)), ValueError),
-])  # fmt: skip
+])
 def test_refused_as_by_numpy(call, error):
     with pytest.raises(error) as caught:
         call()
@@ -229,7 +229,7 @@ def test_functions_of_numpy_are_recorded():
     for name in "add multiply true_divide maximum arctan2 less equal hypot fmod".split():
         function = getattr(np, name)
         for found, want in [(function(t, x + 3), function(x, x + 3)), (function(x + 3, t), function(x + 3, x)),
-                            (function(t, 2), function(x, 2))]:  # fmt: skip
+                            (function(t, 2), function(x, 2))]:
             assert isinstance(found, gc.Tensor)
             check(found, want)
     check(np.float32(2) * t, np.float32(2) * x)
@@ -249,7 +249,7 @@ def test_an_array_that_numpy_writes_into_stays_one():
     (lambda t: np.add.reduce(t), r"np\.add\.reduce"), (lambda t: np.spacing(t), r"np\.spacing"),
     (lambda t: np.exp(t, where=[True, False, True]), r"np\.exp with where"),
     (lambda t: np.add(t, 1.0, out=t), r"np\.add"),
-])  # fmt: skip
+])
 def test_what_numpy_asks_beyond_that_is_refused(call, name):
     with pytest.raises(TypeError, match=name):
         call(gc.ones(3))

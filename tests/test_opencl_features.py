@@ -130,7 +130,7 @@ def test_pocl_with_small_groups(queue, tmp_path):
     if "Portable Computing Language" not in queue.device.platform.name:
         pytest.skip("about PoCL")
     environment = os.environ | {"GRAPHC_BACKEND": "opencl", "GRAPHC_CACHE_DIR": os.fspath(tmp_path),
-                                "POCL_MAX_WORK_GROUP_SIZE": "64", "PYOPENCL_CTX": "Portable"}  # fmt: skip
+                                "POCL_MAX_WORK_GROUP_SIZE": "64", "PYOPENCL_CTX": "Portable"}
     done = subprocess.run([sys.executable, "-c", SMALL], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "opencl-64\n"
 
@@ -193,7 +193,7 @@ def test_sub_groups_in_three_orders_of_their_items(monkeypatch, size):
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/mem")
 @pytest.mark.parametrize("names, named", [
     (["x86_64-linux", "generic"], True), (["x86_64-linux", "znver3"], False), (["aarch64-linux", "generic"], False),
-    (["generic", "generic"], False), (["x86_64-linux", "generic"] * 2, False)])  # fmt: skip
+    (["generic", "generic"], False), (["x86_64-linux", "generic"] * 2, False)])
 def test_a_processor_that_pocl_does_not_know_gets_a_name(names, named):
     """PoCL 3.0 calls a Zen 5 "generic", and then refuses that name."""
     texts = [ctypes.create_string_buffer(name.encode()) for name in names]

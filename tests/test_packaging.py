@@ -62,7 +62,7 @@ def test_the_wheel_holds_every_source_file(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     expected = set()
     for folder, prefix in [("graphc", "graphc"), ("runtime", "graphc/runtime"), ("examples", "graphc/examples"),
-                           ("codegen_templates", "graphc/codegen_templates")]:  # fmt: skip
+                           ("codegen_templates", "graphc/codegen_templates")]:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".j2", ".toml", ".c", ".h") and "__pycache__" not in path.parts:
                 relative = path.relative_to(ROOT / folder).as_posix()

@@ -54,7 +54,7 @@ def bias_of_logits() -> gc.Tensor:
 def functions_of_complex_numbers() -> gc.Tensor:
     z = leaf(3, dtype="complex64") * (0.7 + 0.2j)
     names = ("conj exp expm1 log log1p log2 log10 sqrt sin cos sinh cosh tanh tan asinh atan asin acos acosh atanh "
-             "sign abs real").split()  # fmt: skip
+             "sign abs real").split()
     return gc.stack([z / (z + 1), z ** z, *(getattr(gc, name)(z).astype("complex64") for name in names)])
 
 
@@ -219,7 +219,7 @@ BAD = {
 
 def run_bad(what: str) -> None:
     text = ("typedef struct { long w[1]; } words;\n__kernel __attribute__((reqd_work_group_size(256, 1, 1)))\n"
-            f"void bad(__global float *y, const words w, __global int *fault) {{ {BAD[what]} }}")  # fmt: skip
+            f"void bad(__global float *y, const words w, __global int *fault) {{ {BAD[what]} }}")
     device = driver.backend_of("opencl")
     y = device.from_numpy(np.zeros(256, np.float32))
     queue = y.pool.queue

@@ -13,7 +13,7 @@ VIEWS = {
     "turned": lambda x: x.T, "upside down": lambda x: x[::-1].T, "from right to left": lambda x: x[:, ::-1].T,
     "both": lambda x: x[::-1, ::-1].T, "every other": lambda x: x[:, ::2].T, "backwards": lambda x: x[:, ::-3].T,
     "cut": lambda x: x[1:, 1:].T,
-}  # fmt: skip
+}
 BY_ROWS = {     # of x.T and y, both of many rows: kernels, and what is computed
     "sums": (2, lambda x, y: gc.sum(x + y, axis=1)),
     "one sum": (3, lambda x, y: gc.sum(x * y)),
@@ -26,7 +26,7 @@ BY_ROWS = {     # of x.T and y, both of many rows: kernels, and what is computed
     "rows": (2, lambda x, y: gc.take(x, gc.arange(0, x.shape[0], 2), axis=0) + 1),
     "a stack": (2, lambda x, y: gc.stack([x, y]) * 2),
     "a product": (2, lambda x, y: (x + y) @ y[0]),
-}  # fmt: skip
+}
 
 
 def normal(*shape: int, dtype=np.float32) -> np.ndarray:

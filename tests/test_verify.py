@@ -44,7 +44,7 @@ def test_random_programs_pass(disable: str):
     make(SLICE, dt.float32, (3, 2), (X,), ((0, 3), (1, -2))),
     make(DOT, dt.float32, (3, 5), (X, leaf((4, 5)))),
     make(WINDOW, dt.float32, (3, 2, 3), (X,), (1, 1, 1)),
-], ids=lambda node: node.op.name)  # fmt: skip
+], ids=lambda node: node.op.name)
 def test_sound_nodes(node: Node):
     verify_graph([node], "test")
 
@@ -68,7 +68,7 @@ def test_sound_nodes(node: Node):
     (make(DOT, dt.float32, (3, 4), (X, X)), "should have the shape"),
     (make(TAKE, dt.float32, (3, 2), (X, leaf((3,), dt.int64)), (1,)), "should have the shape (3, 3)"),
     (make(UPDATE, dt.float32, (3, 4), (X, leaf((3, 2))), ((0, 3), (1, 1))), "should have the shape"),
-], ids=lambda value: value.op.name if isinstance(value, Node) else "")  # fmt: skip
+], ids=lambda value: value.op.name if isinstance(value, Node) else "")
 def test_wrong_nodes(node: Node, message: str):
     with pytest.raises(VerifyError) as caught:
         verify_graph([node], "some pass")
@@ -149,7 +149,7 @@ def test_sound_kernels(body):
     ([Store(1, AT, make(ADD, dt.float32, (), (x(AT), const(1, dt.float64))))], "mixes float32, float64"),
     ([Store(1, AT, make(ADD, dt.float32, (4,), (x(AT), X)))], "is not a scalar"),
     ([Let("t0", make(AND, dt.bool, (), (INSIDE, INSIDE)))], "nothing is stored into"),
-])  # fmt: skip
+])
 def test_wrong_kernels(body, message: str):
     with pytest.raises(VerifyError) as caught:
         verify_kernel(kernel(*body), NODES)

@@ -125,7 +125,7 @@ def going_together(kernels: Sequence[KernelSource]) -> list[list[KernelSource]]:
 
 
 _DEFINED = re.compile(r"^#define (\w+)|^typedef [^;]*?(\w+)(?: __attribute__.*)?;$"
-                      r"|^(?![#\s]|typedef)[^=\n]*?\b(gc_\w+)\(", re.M)  # fmt: skip
+                      r"|^(?![#\s]|typedef)[^=\n]*?\b(gc_\w+)\(", re.M)
 
 
 def _meanings(text: str) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ from msgspec import Struct
 
 # Fused loops: the ten rows of which the geometric mean is taken.
 TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance", "norm", "pairwise",
-       "cross_entropy", "laplacian")  # fmt: skip
+       "cross_entropy", "laplacian")
 MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode_1", "decode_8",
         "decode_16", "covariance", "gelu_mlp", "conv2d", "depthwise", "depthwise_wide", "conv1d", "attention",
         "attention_causal", "three_ops", "tanh_mlp")

@@ -11,7 +11,7 @@ def inputs(random, rows, width, hidden):
         return (random.standard_normal(shape) * scale).astype("float32")
 
     return (normal(1, rows, width), normal(width**-0.5, width, hidden), normal(1, hidden),
-            normal(hidden**-0.5, hidden, width), normal(1, width))  # fmt: skip
+            normal(hidden**-0.5, hidden, width), normal(1, width))
 
 
 def cost(rows, width, hidden):

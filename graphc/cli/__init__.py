@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name, help=summary, description=summary, epilog=examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
+        )
         sub.set_defaults(command=(module, name.replace("-", "_")))
         return sub
 
@@ -150,4 +150,4 @@ def _parser() -> argparse.ArgumentParser:
 def _target(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--backend", help="backend to run on (default: GRAPHC_BACKEND, else the best there is)")
     sub.add_argument("target", metavar="SCRIPT|MODULE:FUNC",
-                     help="a Python file (its own arguments after --), or a function without arguments")  # fmt: skip
+                     help="a Python file (its own arguments after --), or a function without arguments")

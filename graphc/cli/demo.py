@@ -22,7 +22,7 @@ def demo(options: Namespace) -> int:
     missing = [package for module, package in NEEDS.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise GraphcError(f"the demo needs {' and '.join(missing)}", op="graphc demo", site="the command line",
-                          fix="pip install 'graphc[demo]'")  # fmt: skip
+                          fix="pip install 'graphc[demo]'")
     use_backend(options.backend)
     folder = Path(graphc.examples.__file__).parent
     failed = False

@@ -154,11 +154,11 @@ def explain(options: argparse.Namespace) -> int:
         console.print(f"schedule {number} of {len(found.plans)}: {count(len(plan.kernels), 'kernel')}, "
                       f"{amount(plan.bytes_moved, 'B')} moved, {amount(plan.flops)} flops, "
                       f"{amount(plan.peak_bytes, 'B')} held at most",
-                      style="bold")  # fmt: skip
+                      style="bold")
         for place, kernel in enumerate(plan.kernels, 1):
             console.print(f"  {place}. {kernel.name}: {amount(kernel.bytes_read, 'B')} read, "
                           f"{amount(kernel.bytes_written, 'B')} written, {amount(kernel.flops)} flops; {kernel.cached}",
-                          markup=False)  # fmt: skip
+                          markup=False)
             for line in _details(kernel, min(console.width, WIDTH)):
                 console.print(f"     {line}", style="dim", markup=False)
         for line in plan.explain:

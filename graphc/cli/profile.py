@@ -104,7 +104,7 @@ def _row(step: StepTimes, kernel: Any, spent: list[int], everything: int, machin
         return Row(step.program.labels[step.step], "", (), len(spent), median, total, share, 0.0, 0.0)
     read, written = kernel.bytes_read, kernel.bytes_written
     row = Row(kernel.name, kernel.shapes, kernel.origins, len(spent), median, total, share,
-              (read + written) / max(median, 1e-9), kernel.flops / max(median, 1e-9))  # fmt: skip
+              (read + written) / max(median, 1e-9), kernel.flops / max(median, 1e-9))
     read = min(read, _held(step))  # what it reads again because it left the cache need not have been read
     if machine is not None and read + written:
         flops = kernel.flops * (2 if any(name in kernel.shapes for name in WIDE) else 1)
@@ -135,11 +135,11 @@ def _show(rows: list[Row], top: int | None) -> None:
         reached = "" if row.floor is None else f"{min(row.floor / max(row.median, 1e-9), 1):.0%} {row.bound}"
         table.add_row(row.kernel, f"{row.launches:,}", duration(row.median), duration(row.total),
                       f"{row.share:.1%}", f"{row.bytes_per_second / 1e9:.1f}", f"{row.flops_per_second / 1e9:.1f}",
-                      reached, _short(row.origins))  # fmt: skip
+                      reached, _short(row.origins))
     console.print(table)
     console.print("of floor: the time that this machine needs to move the bytes from memory or to do the float32 "
                   "multiply-adds, whichever is more, over the median; what lies in a cache may do better",
-                  style="dim", highlight=False, soft_wrap=True)  # fmt: skip
+                  style="dim", highlight=False, soft_wrap=True)
 
 
 def _short(origins: Sequence[str], most: int = 3) -> str:

@@ -54,7 +54,7 @@ def _show(results: list[Result]) -> None:
     table.add_column("chosen", overflow="fold")
     for result in sorted(results, key=lambda result: result.after - result.before):
         chosen = ", ".join(f"{name} {value:+}" if name == "chunk" else f"{name} {value}"
-                           for name, value in result.choices.items())  # fmt: skip
+                           for name, value in result.choices.items())
         table.add_row(result.kernel, duration(result.before), duration(result.after),
-                      f"{result.before / result.after:.2f}x", chosen or result.verdict or "as it was")  # fmt: skip
+                      f"{result.before / result.after:.2f}x", chosen or result.verdict or "as it was")
     console.print(table)

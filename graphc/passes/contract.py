@@ -23,7 +23,7 @@ from graphc.ir.ops import CAST
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import (
     FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type, vector_bytes,
-)  # fmt: skip
+)
 from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import windows, windows_of
 from graphc.passes import track

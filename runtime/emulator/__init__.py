@@ -50,7 +50,7 @@ class _Dim3(ctypes.Structure):
 
 class _Launch(ctypes.Structure):
     _fields_ = [("grid", _Dim3), ("block", _Dim3), ("block_index", _Dim3), ("warp", ctypes.c_uint),
-                ("dynamic", ctypes.c_void_p)]  # fmt: skip
+                ("dynamic", ctypes.c_void_p)]
 
 
 class Memory(Struct, frozen=True):
@@ -82,7 +82,7 @@ class Emulator:
     def __init__(self, hip: bool = False, wavefront: int = 32, sanitize: bool = False):
         self.wavefront = wavefront
         self._options = (f"-DEMU_WAVEFRONT={wavefront}", f"-DGC_WAVE={wavefront}", *(("-DEMU_HIP",) if hip else ()),
-                         *(SANITIZED if sanitize else PLAIN))  # fmt: skip
+                         *(SANITIZED if sanitize else PLAIN))
         self._scheduler_options = SANITIZED if sanitize else ()
         self._kernels: dict[KernelSource, EmulatedKernel] = {}
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class EmulatedKernel(Struct, frozen=True):
         self, grid: Extent, block: Extent, memory: Sequence[Memory],
         arguments: Callable[[Sequence[int]], Sequence[Any]],
         dynamic: int = 0, orders: Sequence[str] = ORDERS, seed: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Run in each of the orders, compare what they leave in memory, and leave it there.
 
         memory     what the kernel may read and write; pieces that overlap stay so
@@ -143,7 +143,7 @@ class EmulatedKernel(Struct, frozen=True):
                 if first is not None and found != first:
                     raise KernelFault(f"{self.entry}: {_difference(first, found, pieces, memory)} depends on the "
                                       f"order of threads ({orders[0]} and {order})",
-                                      fix="a barrier is missing, or two threads write one place")  # fmt: skip
+                                      fix="a barrier is missing, or two threads write one place")
                 first = found
         if first is not None:
             pieces.put_back(first)
@@ -153,12 +153,12 @@ class EmulatedKernel(Struct, frozen=True):
         launch = _Launch(_Dim3(*grid), _Dim3(*block), _Dim3(), self.emulator.wavefront, None)
         table = (ctypes.c_void_p * max(len(arguments), 1))(*[ctypes.addressof(value) for value in arguments])
         result = self.run(table, ctypes.byref(launch), ctypes.c_long(dynamic), order, ctypes.c_ulonglong(seed + 1),
-                          message, ctypes.c_long(len(message)))  # fmt: skip
+                          message, ctypes.c_long(len(message)))
         if result == NO_MEMORY:
             raise MemoryError(f"{self.entry}: no memory for the threads of a block")
         if result:
             raise KernelFault(f"{self.entry}: {message.value.decode()}",
-                              fix="every thread of a block has to come to each of its barriers")  # fmt: skip
+                              fix="every thread of a block has to come to each of its barriers")
 
 
 # ---------------------------------------------------------------------------------------------------------- memory
@@ -218,11 +218,11 @@ class _Copies:
             ctypes.memmove(block.address, region.address, region.nbytes)
         numbers = [pieces.region_of(piece) for piece in pieces.memory]
         self.addresses = [self.blocks[k].address + piece.address - self.regions[k].address
-                          for k, piece in zip(numbers, pieces.memory, strict=True)]  # fmt: skip
+                          for k, piece in zip(numbers, pieces.memory, strict=True)]
 
     def contents(self) -> list[bytes]:
         return [ctypes.string_at(block.address, region.nbytes)
-                for region, block in zip(self.regions, self.blocks, strict=True)]  # fmt: skip
+                for region, block in zip(self.regions, self.blocks, strict=True)]
 
 
 def _difference(first: Sequence[bytes], other: Sequence[bytes], pieces: _Pieces, memory: Sequence[Memory]) -> str:

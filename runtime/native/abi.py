@@ -1,6 +1,5 @@
 # Written by declare.py.
 # ruff: noqa
-# fmt: off
 import _cffi_backend
 
 ffi = _cffi_backend.FFI('graphc.runtime.native.abi',

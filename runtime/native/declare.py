@@ -34,7 +34,7 @@ def text() -> str:
         with contextlib.redirect_stdout(None):
             ffi.emit_python_code(str(target))
         lines = target.read_text().splitlines()[1:]
-    return "\n".join(["# Written by declare.py.", "# ruff: noqa", "# fmt: off", *map(_wrapped, lines), ""])
+    return "\n".join(["# Written by declare.py.", "# ruff: noqa", *map(_wrapped, lines), ""])
 
 
 def _wrapped(line: str) -> str:

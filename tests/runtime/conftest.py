@@ -54,7 +54,7 @@ def python(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": path, **environment},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        )
         started.append(process)
         return process
 

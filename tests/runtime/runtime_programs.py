@@ -101,7 +101,7 @@ def scale(n: int, text: str = SCALE) -> Program:
         steps=(launch(0, (0, 1), (n, 0), ((1, 0),), chunks(n), 0),),
         kernels=(KernelSource("scale", text),),
         inputs=(0,), outputs=(1,), arena=0, labels=(f"scale of ({n},) float64",),
-    )  # fmt: skip
+    )
 
 
 def chain(n: int) -> Program:
@@ -118,7 +118,7 @@ def chain(n: int) -> Program:
         ),
         kernels=(KernelSource("scale", SCALE), KernelSource("add", ADD)),
         inputs=(0,), outputs=(4,), arena=3 * stride,
-    )  # fmt: skip
+    )
 
 
 def gather(n: int) -> Program:
@@ -127,7 +127,7 @@ def gather(n: int) -> Program:
         steps=(launch(0, (0, 1), (n,), (), chunks(n), 0),),
         kernels=(KernelSource("gather", GATHER),),
         inputs=(0,), outputs=(1,), arena=0, labels=("take of (n,) int64",),
-    )  # fmt: skip
+    )
 
 
 def slow(count: int) -> Program:
@@ -136,7 +136,7 @@ def slow(count: int) -> Program:
         steps=(launch(0, (0,), (), (), count, 0),),
         kernels=(KernelSource("slow", SLOW),),
         inputs=(), outputs=(0,), arena=0,
-    )  # fmt: skip
+    )
 
 
 def run_scale(n: int = 5000, factor: float = 3.0, text: str = SCALE) -> None:

@@ -140,7 +140,7 @@ def checked_but_no_library(path: Path) -> None:
 
 
 ATTACKS = [truncate, truncate_to_nothing, flip, garbage, without_tail, another_entry, of_another_kind, folder,
-           link_to_nothing, checked_but_no_library]  # fmt: skip
+           link_to_nothing, checked_but_no_library]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

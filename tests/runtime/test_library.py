@@ -20,7 +20,7 @@ def step(call, inputs, outputs, attrs=()):
         slots=tuple(Slot("input" if k < count else "output", size) for k, size in enumerate(sizes)),
         steps=(Library(call, tuple(operands), tuple(results), tuple(attrs)),), kernels=(),
         inputs=tuple(range(count)), outputs=tuple(range(count, len(sizes))), arena=0,
-    )  # fmt: skip
+    )
 
 
 def _itemsize(name):
@@ -84,7 +84,7 @@ def test_kernels_around_a_library_step(cpu):
             launch(0, (2, 3), (n, 0), ((1, 1),), chunks(n), 0),
         ),
         kernels=(KernelSource("scale", SCALE),), inputs=(0,), outputs=(3,), arena=48_128,
-    )  # fmt: skip
+    )
     x = np.random.default_rng(0).normal(size=n)
     (z,) = cpu.load(program).run([cpu.from_numpy(x)], [bits(2.0), bits(-1.0)])
     assert np.array_equal(z.view(np.float64, (n,)), -np.sort(2 * x))

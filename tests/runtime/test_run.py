@@ -47,7 +47,7 @@ def test_scratch_belongs_to_one_thread(cpu, threads):
     program = Program(
         slots=(Slot("output", 8 * count),), steps=(launch(0, (0,), (n,), (), count, 8 * n),),
         kernels=(KernelSource("rows", SCRATCH),), inputs=(), outputs=(0,), arena=0,
-    )  # fmt: skip
+    )
     (y,) = cpu.load(program).run([])
     assert np.array_equal(y.view(np.int64, (count,)), n * np.arange(count) + n * (n - 1) // 2)
 
@@ -75,7 +75,7 @@ def test_the_failing_step_is_named(cpu):
         slots=(Slot("input", 80), Slot("input", 80), Slot("temp", 80, 0), Slot("output", 80)),
         steps=(launch(0, (0, 2), (n,), (), 1, 0), launch(0, (1, 3), (n,), (), 1, 0)),
         kernels=gather(n).kernels, inputs=(0, 1), outputs=(3,), arena=128, labels=("first", "second"),
-    )  # fmt: skip
+    )
     good, bad = np.arange(n), np.full(n, 10)
     with pytest.raises(IndexFault, match="of second") as caught:
         cpu.load(two).run([cpu.from_numpy(good), cpu.from_numpy(bad)])
@@ -96,7 +96,7 @@ int64_t last(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, v
         slots=(Slot("output", 8), Slot("temp", 64, 0)),
         steps=(launch(0, (0,) + (1,) * 99, tuple(range(1000)), ((999, 0),), 1, 0),),
         kernels=(KernelSource("last", text),), inputs=(), outputs=(0,), arena=64,
-    )  # fmt: skip
+    )
     (y,) = cpu.load(program).run([], [41])
     assert y.view(np.int64, (1,))[0] == 42
 
@@ -113,7 +113,7 @@ def test_the_same_buffer_as_two_inputs(cpu):
         slots=(Slot("input", 80), Slot("input", 80), Slot("output", 80)),
         steps=(launch(0, (0, 1, 2), (10,), (), 1, 0),),
         kernels=(KernelSource("add", ADD),), inputs=(0, 1), outputs=(2,), arena=0,
-    )  # fmt: skip
+    )
     x = cpu.from_numpy(np.arange(10.0))
     (z,) = cpu.load(program).run([x, x])
     assert np.array_equal(z.view(np.float64, (10,)), 2 * np.arange(10.0))
@@ -245,7 +245,7 @@ int64_t mode(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, v
             slots=(Slot("output", 8 * 64),), steps=(launch(0, (0,), (), (), 64, 0),),
             kernels=(KernelSource("mode", text),), inputs=(), outputs=(0,), arena=0,
         )
-    )  # fmt: skip
+    )
     mode = host_mode()
     before = mode.get()
     mode.set(before | 0x8040)  # flush results and operands to zero
@@ -486,7 +486,7 @@ int64_t count(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, 
             steps=(Copy(0, 1, 8 * count), launch(0, (0, 1), (), (), count, 0)),
             kernels=(KernelSource("count", text),), inputs=(0,), outputs=(1,), arena=0,
         )
-    )  # fmt: skip
+    )
     zeros = cpu.from_numpy(np.zeros(count, np.int64))
     for _ in range(10):
         (y,) = program.run([zeros])
