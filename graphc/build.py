@@ -97,6 +97,8 @@ def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body:
     if settings.debug > 2:
         debug.show_schedule(schedule)
     lowered = lower(schedule, tuning.choose if not target.group else defaults)
+    if settings.debug > 2:
+        debug.show_kernels([step.kernel for step in lowered if isinstance(step, LoweredKernel)])
     if settings.verify:
         verify.verify_schedule(schedule)
         verify.verify_kernels(lowered)

@@ -2,7 +2,7 @@
 
     1  a line with the reason: what differs from the program that it resembles most
     2  its kernels, with bytes and flops
-    3  the graph before and after every pass, and the schedule
+    3  the graph before and after every pass, the schedule, and the loops of each kernel
     4  the source of every kernel
 """
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from graphc.canonical import Graph
 from graphc.config import settings
 from graphc.errors import Site
+from graphc.ir.kernel import Kernel
 from graphc.ir.node import Node
 from graphc.ir.schedule import Schedule
 
@@ -56,6 +57,11 @@ def show_graph(roots: Sequence[Node], stage: str) -> None:
 def show_schedule(schedule: Schedule) -> None:
     from graphc.ir.text import schedule_text
     say(f"schedule:\n{schedule_text(schedule)}")
+
+
+def show_kernels(kernels: Sequence[Kernel]) -> None:
+    from graphc.ir.text import kernel_text
+    say("\n".join(["kernels:", *map(kernel_text, kernels)]))
 
 
 def _reason(key: tuple, graph: Graph) -> str:

@@ -268,11 +268,6 @@ class Pool:
     def reset_high_water(self) -> None:
         self.high_water = self.in_use
 
-    def trim(self) -> None:
-        """Give every large free block back to the system."""
-        with self._lock:
-            self._release(self.cached)
-
     def after_fork(self) -> None:
         """In the child the lock may be held by a thread that does not exist here."""
         self._lock = threading.Lock()

@@ -118,6 +118,8 @@ def test_debug_levels(capsys):
     kernels = said(2, capsys, fresh(2))
     assert "1 kernels, " in kernels and "B read, " in kernels and "after simplify" not in kernels
     graphs = said(3, capsys, fresh(3))
-    assert graphs.index("recorded:") < graphs.index("after simplify:") < graphs.index("schedule:")
+    places = [graphs.index(stage) for stage in ("recorded:", "after simplify:", "schedule:", "kernels:")]
+    assert places == sorted(places)
+    assert re.search(r"^kernel map_\w+\(.*float64\[21\]", graphs, re.MULTILINE)
     assert "int64_t map_" not in graphs
     assert "int64_t map_" in said(4, capsys, fresh(4))
