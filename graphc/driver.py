@@ -1,9 +1,10 @@
-"""From recorded graphs to values: the one place where passes, code generation and the runtime meet.
+"""From recorded graphs to values: the backend of each, its programs, and their runs.
 
-    realize(nodes)  ->  canonical graph  ->  program cache?  ->  bind buffers and scalars, launch
-                                              | miss
-                                              v
-          build.py: passes -> kernels -> memory -> source -> Program -> compile what the kernel cache lacks
+    realize(nodes)  ->  canonical graph  ->  a program in memory?  ->  bind buffers and scalars, launch
+                                               | no                     ^
+                                               v                        |
+          on disk (program_cache.py), or by build.py: passes -> kernels -> memory -> source -> Program;
+          the backend compiles what the kernel cache lacks
 """
 from __future__ import annotations
 
