@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import namedtuple
+from collections import OrderedDict, deque, namedtuple
 from contextlib import nullcontext
 
 import numpy as np
@@ -13,6 +13,7 @@ from together import Together
 import graphc as gc
 from graphc import driver
 from graphc.errors import IndexOutOfRange, JitError, TracerError
+from graphc.pytree import flatten
 from graphc.tolerances import equal_bits
 from graphc.tracing.written_out import MISS
 
@@ -474,6 +475,29 @@ def test_a_tensor_that_is_kept_outside_is_named(tmp_path):
     assert f(x, 3.0).shape == (2, 4)
     with pytest.raises(TracerError, match="not known while that is traced"):
         gc.jit(lambda x: float(x.sum()))(x)
+
+
+@pytest.mark.parametrize("made", [lambda y: {y}, lambda y: (z for z in [y]), lambda y: lambda: y, lambda y: [Held(y)],
+                                  lambda y: {"a": OrderedDict(y=y)}, lambda y: deque([y])])
+def test_results_whose_tensors_cannot_be_found_are_refused(made):
+    """The next call gave the object of the first one."""
+    x, kind = gc.ones(4), type(flatten(made(gc.ones(4)))[0][0]).__name__
+    with pytest.raises(JitError, match=f"(?s)returns a {kind}.*return tensors, numbers, and tuples, lists, dicts"):
+        gc.jit(lambda x: made(x + 1))(x)
+
+
+def test_results_that_are_arguments_or_plain_values():
+    net, held = gc.nn.Linear(4, 2), Held(3)
+    f = gc.jit(lambda net, held, x: (net, held, x.shape, x.dtype, "name", None, np.float32(2), x * 2),
+               static_argnums=1)
+    for _ in range(3):
+        first, second, *others, y = f(net, held, gc.ones(4))
+        assert first is net and second is held and others == [(4,), gc.float64, "name", None, 2] and y[0] == 2
+
+
+class Held:
+    def __init__(self, it):
+        self.it = it
 
 
 def a_network():

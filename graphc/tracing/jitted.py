@@ -16,18 +16,16 @@ import numpy as np
 from graphc import driver
 from graphc.api.record import from_numpy
 from graphc.errors import JitError
-from graphc.ir.dtype import DType
 from graphc.ir.node import Node
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current, stand_for_values
-from graphc.tracing.replay import FACTS, Replay, record, spec_of
+from graphc.tracing.replay import FACTS, STATIC, Replay, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, written_out
 
 VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
 SIGNATURES = 1024   # of one function; the oldest goes first
-_STATIC = (bool, complex, str, bytes, type(None), type(Ellipsis), slice, DType, type, np.dtype)
 
 
 def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
@@ -59,6 +57,9 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
     itself has a gradient (its history leads to a variable) can't come from a replay: f is then called as it is, and
     recorded. Return `x.detach()`, or call it in `no_grad`, where the history is not wanted. A loss that f calls
     `backward` on comes without a history.
+
+    f returns tensors, numbers, NumPy arrays and what may be static, in tuples, lists, dicts and dataclasses; or one of
+    its arguments. JitError for another object, whose tensors would not be found.
 
     A jitted function that is called by another one becomes part of it. `g.plan(*args)` shows what a call launches.
     Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments.
@@ -284,7 +285,7 @@ def _leaf(value) -> tuple[Any, str, Sequence[Tensor]]:
         return value, "tensor", (value,)
     if kind is int or kind is float:
         return value, "number", ()
-    if isinstance(value, _STATIC):
+    if isinstance(value, STATIC):
         return value, "static", ()
     tensors = _module_tensors(value)
     if tensors is None:

@@ -33,6 +33,7 @@ _blank = object.__new__
 
 
 PENDING = ("pending",)      # of one that is still to be computed
+STATIC = (bool, complex, str, bytes, type(None), type(Ellipsis), slice, DType, type, np.dtype)
 
 
 def spec_of(node: Node) -> tuple:
@@ -70,6 +71,7 @@ class Recorded:
                 trace.read(tensor)
             args, kwargs = call.arguments(trace, iter(seen))
             self.leaves, self.structure = flatten(f(*args, **kwargs))
+            _refuse_objects(f, self.leaves, call)
             for value in self.leaves:
                 if isinstance(value, Tensor):
                     trace.read(value)
@@ -108,6 +110,17 @@ class Recorded:
             wanted = driver.computed([*self._made(), *(value_of(self.now(k)) for k in self.written)])
             roots = [n for n in wanted if n.op is not BUFFER and n.op is not PARAM]
             return canonical.rebuild_canonical(canonical.canonicalize(roots))[0] if roots else ()
+
+
+def _refuse_objects(f: Callable, leaves: Sequence, call: Call) -> None:
+    """Tensors that an object holds would not be found; the next call would give those of this one."""
+    given = [value for part in call.parts for value, _, _ in part.leaves]
+    for leaf in leaves:
+        plain = isinstance(leaf, (Tensor, Scalar, int, float, np.ndarray, np.generic, *STATIC))
+        if not plain and not any(leaf is value for value in given):
+            name, kind = getattr(f, "__qualname__", type(f).__name__), type(leaf).__name__
+            raise JitError(f"{name} returns a {kind}, and what that holds is not known at the next call", op="jit",
+                           fix="return tensors, numbers, and tuples, lists, dicts or dataclasses of them")
 
 
 def record(f: Callable, call: Call) -> Recorded:
