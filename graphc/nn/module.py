@@ -11,13 +11,13 @@ from graphc.api.other_names import MODULES, Elsewhere, check_arguments
 from graphc.errors import BackendError, DTypeError, ShapeError, StateError
 from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
-from graphc.tracing import mode_of, set_mode
+from graphc.tracing import Counted, mode_of, set_mode
 
 
 _NO_TENSORS = (list, tuple, int, float, complex, np.ndarray)
 
 
-class Module:
+class Module(Counted):
     """What has parameters: tensors that require a gradient, kept in attributes, lists, tuples and dicts of a module.
 
     One that is frozen by `requires_grad = False` remains a parameter, which optimisers leave alone. Other tensors in

@@ -31,6 +31,7 @@ from graphc.ir.node import Node, buffer, make, topological
 from graphc.ir.ops import BUFFER, CAST, CONST, PARAM
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
+from graphc.tracing.places import Counted, Places, count_change, hold
 
 _MASK = 2**64 - 1
 _serial = itertools.count()
@@ -340,26 +341,37 @@ def numbers_of(tape: list[tuple], given: Sequence, draws: dict) -> list:
 
 # ------------------------------------------------------------------------------------------------------------- modules
 
-class Modes:
-    """What modules were found in, training or in use, by a function that was traced.
+class Outside:
+    """What a function that was traced found outside: modules in training or in use, tensors in their places.
 
-    changed  counts the changes of all modules in the process
-    seen     that number when all were last found as they were
+    seen   Counted.changes when all that is counted there was last found as it was
+    loose  is there anything else, to be looked at by each call?
     """
 
-    changed = 0
-
-    def __init__(self, modes: dict[int, tuple[object, bool]]):
+    def __init__(self, modes: dict[int, tuple[object, bool]], places: Places, tensors: Sequence[Tensor]):
         self._modes, self.seen = list(modes.values()), -1
+        self._loose, self._counted, self._sizes = places.leading_to(tensors)
+        self.loose = bool(self._loose or self._sizes)
 
-    def hold(self) -> bool:
-        """Whether all of them are as they were."""
-        now = Modes.changed
+    def __bool__(self) -> bool:
+        return bool(self._modes or self._counted or self.loose)
+
+    def holds(self) -> bool:
+        """Whether all of that is as it was."""
+        now = Counted.changes
         if self.seen != now:
-            if any(module.training != mode for module, mode in self._modes):
+            if any(module.training != mode for module, mode in self._modes) or not hold(self._counted):
                 return False
             self.seen = now
-        return True
+        return not self.loose or self.in_place()
+
+    def is_past(self) -> bool:
+        """Is there another tensor in some place?"""
+        return not (hold(self._counted) and self.in_place())
+
+    def in_place(self) -> bool:
+        """Whether that which is not counted is as it was."""
+        return hold(self._loose) and (not self._sizes or all([len(held) == size for held, size in self._sizes]))
 
 
 def mode_of(module) -> bool:
@@ -376,8 +388,7 @@ def set_mode(module, mode: bool) -> None:
     changes = vars(module).get("training", True) != mode
     vars(module)["training"] = mode
     if changes:
-        with _lock:
-            Modes.changed += 1
+        count_change()
     trace = current()
     if trace is not None:
         trace.write_mode(module)

@@ -44,11 +44,14 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
                          values, for each of which f is traced anew
       a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
 
-    Tensors that f closes over are read at each call as well, and may be assigned to; so are the modes of modules:
+    Tensors that f closes over are read at each call as well, and may be assigned to. Where another tensor has come into
+    the place of one, f is traced anew: a global variable or a cell, a default value, an attribute, an element of a
+    list or dict, in f and in functions and objects that it names. (What it finds by other means, as a name that it
+    puts together for globals(), is not looked at; better assign: `w.assign(y)`.) Modes of modules are noticed, too:
     after `model.eval()` another trace serves, and after `model.train()` the first one again. Random numbers go on from
     call to call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number
-    or a NumPy array in a global variable, is a constant of the trace. `check=True` traces at every call, and raises
-    JitError where that gives another program: slow, for finding such a mistake.
+    or a NumPy array in a global variable, or another function, is a constant of the trace. `check=True` traces at
+    every call, and raises JitError where that gives another program: slow, for finding such a mistake.
 
     donate_argnums gives tensors away: their memory may serve the results, and using them afterwards raises. A NumPy
     array that still shows that memory, or one tensor given twice, raises JitError.
@@ -147,7 +150,7 @@ class Jitted:
             node, count = None, len(nodes)      # a replay counts who holds a node
             replays = self._replays.get(tuple(key), ())
             for place, replay in enumerate(replays):
-                if replay.modes is not None and not replay.modes.hold():
+                if replay.outside is not None and not replay.outside.holds():
                     continue
                 if replay.steady is not None:
                     result = replay.steady.run(replay, handles, nodes, numbers)
@@ -200,7 +203,8 @@ class Jitted:
         """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
         for replay in tuple(self._replays.get(call.key, ())):
             closed = replay.closed_for(call.handles)
-            if closed is None or replay.modes is not None and not replay.modes.hold():
+            outside = replay.outside
+            if closed is None or outside is not None and not outside.holds():
                 continue
             driver.realize([handle.node for handle in closed], "jit")
             if replay.accepts(list(call.handles), [handle.node for handle in call.handles]):
@@ -211,8 +215,9 @@ class Jitted:
         replay = Replay(record(self._f, call), call)
         with driver.lock:
             replays = self._replays.setdefault(call.key, [])
-            replays.insert(0, replay)
-            del replays[VARIANTS:]
+            # One that another tensor has been put in the place of holds on to its own in vain.
+            there = [old for old in replays if old.outside is None or not old.outside.is_past()]
+            replays[:] = [replay, *there][:VARIANTS]
             if len(self._replays) > SIGNATURES:
                 del self._replays[next(iter(self._replays))]
         return replay
@@ -351,6 +356,10 @@ class Call:
         self.has_history = any(handle.node.tracked for handle, kind in zip(self.handles, self.kinds, strict=True)
                                if kind == "tensor")
         self.key = tuple(key)
+
+    def objects(self) -> list:
+        """Arguments that are no tensors or numbers, and may hold tensors."""
+        return [value for part in self.parts for value, kind, _ in part.leaves if kind in ("static", "module")]
 
     def arguments(self, trace: Trace, tensors: Iterator[Tensor]) -> tuple[list, dict]:
         """What the function is called with in a trace: these tensors, and Scalars for numbers."""
