@@ -6,7 +6,7 @@ one that a real run follows. Equal layers are lowered once (passes/repeats.py), 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 

@@ -185,6 +185,20 @@ def test_numbers_are_weak(dtype, number):
             assert got.dtype is want.dtype and equal_bits(got.numpy(), want.numpy())
 
 
+def test_more_of_the_arithmetic_of_numbers():
+    x = a_tensor()
+
+    def f(x, n, y):
+        return (n & 6 | 1, n ^ 5, 1 << n, n >> 1, ~n, divmod(n, 2), (n > 1) & (y < 2), x * np.sqrt(y),
+                np.float64(2) * n)
+    jitted = gc.jit(f)
+    for n, y in ((3, 1.5), (2, 2.5), (1, 0.5)):
+        *got, a, b = jitted(x, n, y)
+        *want, c, d = f(x, n, y)
+        assert got == want and equal_bits(a.numpy(), c.numpy()) and b.item() == d
+    assert traces(jitted) == 1
+
+
 def test_a_number_that_does_not_fit_raises_as_without_jit():
     f = gc.jit(lambda x, k: x + k)
     x = gc.asarray(np.array([1], np.int8))
@@ -198,7 +212,9 @@ def test_a_number_that_does_not_fit_raises_as_without_jit():
 
 @pytest.mark.parametrize("use", [lambda x, k: x[k], lambda x, k: gc.zeros(k), lambda x, k: x if k else -x,
                                  lambda x, k: x * float(k), lambda x, k: x ** k, lambda x, k: x[:k],
-                                 lambda x, k: [x for _ in range(k)]])  # fmt: skip
+                                 lambda x, k: [x for _ in range(k)], lambda x, k: x * (k in {1, 2}),
+                                 lambda x, k: x * {2: 3}[k], lambda x, k: x[:2] * np.array([k, 1]),
+                                 lambda x, k: x * k.bit_count()])  # fmt: skip
 def test_the_value_of_a_number_is_not_known(use):
     with pytest.raises(TracerError, match="static_argnums") as raised:
         gc.jit(use)(a_tensor(), 2)

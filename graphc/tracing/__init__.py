@@ -66,8 +66,6 @@ class Scalar:
     """
 
     __slots__ = ("trace", "position", "sample")
-    __array_ufunc__ = None
-    __hash__ = object.__hash__
 
     def __init__(self, trace: Trace, position: int, sample):
         self.trace, self.position, self.sample = trace, position, sample
@@ -82,8 +80,8 @@ class Scalar:
 
     def _unknown(self, name: str, fix: str = ""):
         raise TracerError(f"the value of a number that is an argument of a jitted function was asked for by {name}",
-                          op=name, fix="name the argument in static_argnums or static_argnames: the function is then "
-                          "traced for each of its values" + fix)
+                          op=name, fix="name the argument in static_argnums or static_argnames (one of its own, not a "
+                          "dict or list that holds it): the function is then traced for each of its values" + fix)
 
     def __bool__(self) -> bool:
         return self._unknown("bool", "; or choose by gc.where")
@@ -102,6 +100,24 @@ class Scalar:
 
     def __round__(self, digits=None):
         return self._unknown("round")
+
+    def __hash__(self) -> int:      # of an element of a set, or a key of a dict
+        return self._unknown("hash")
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __getattr__(self, name: str):
+        if hasattr(self.sample, name) and not name.startswith("_"):
+            self._unknown(name)
+        raise AttributeError(f"a number has no {name!r}")
+
+    def __array__(self, dtype=None, copy=None):
+        self._unknown("numpy", "; or use functions of graphc's")
+
+    def __array_ufunc__(self, ufunc, method: str, *inputs, **options):
+        from graphc.api.record import as_tensor
+        return as_tensor(self).__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __pow__(self, other):
         # The class of 2 ** n depends on the sign of n, and small exponents of tensors are products.
@@ -132,12 +148,12 @@ def _arithmetic(function: Callable, swapped: bool = False) -> Callable:
     return method
 
 
-for _name in "add sub mul truediv floordiv mod".split():
-    setattr(Scalar, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-    setattr(Scalar, f"__r{_name}__", _arithmetic(getattr(operator, _name), swapped=True))
+for _name in "add sub mul truediv floordiv mod lshift rshift and_ or_ xor".split():
+    setattr(Scalar, f"__{_name.rstrip('_')}__", _arithmetic(getattr(operator, _name)))
+    setattr(Scalar, f"__r{_name.rstrip('_')}__", _arithmetic(getattr(operator, _name), swapped=True))
 for _name in "lt le gt ge eq ne".split():
     setattr(Scalar, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-for _name in "neg pos abs".split():
+for _name in "neg pos abs invert".split():
     setattr(Scalar, f"__{_name}__", functools.partialmethod(lambda self, f: self.trace.compute(f, self),
                                                             getattr(operator, _name)))
 

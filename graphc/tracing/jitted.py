@@ -381,8 +381,9 @@ def _static_key(value) -> tuple:
     try:
         hash(value)
     except TypeError:
-        raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not",
-                       op="jit") from None
+        raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not", op="jit",
+                       fix="pass a tuple or a frozen dataclass, or each value as an argument of its own; an array "
+                       "needs not be static") from None
     return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
 
 
