@@ -114,6 +114,21 @@ def test_another_tensor_in_the_place_of_one_is_noticed(kind):
     assert traces(jitted) == 1      # those of tensors that are gone are gone as well
 
 
+class Unbound:
+    """As a proxy of a web framework outside of a request."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("it stands for nothing")
+
+    __dict__ = __class__
+
+
+def test_proxies_are_not_asked_what_they_stand_for():
+    w, proxy = gc.ones(3), Unbound()
+    assert gc.jit(lambda x: proxy if x is None else x + w)(gc.ones(3)).tolist() == [2, 2, 2]
+
+
 def test_attributes_of_static_arguments_and_of_modules_are_looked_at():
     held, net, x = Holder(gc.ones(4)), gc.nn.BatchNorm(4).eval(), gc.ones((2, 4), dtype=gc.float32)
     f, g = gc.jit(Holder.plus, static_argnums=0), gc.jit(lambda net, x: net(x).detach())

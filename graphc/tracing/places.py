@@ -67,12 +67,12 @@ class Places:
         waiting, met = deque(roots), set(map(id, roots))
         while waiting and len(met) < MOST:
             holder = waiting.popleft()
-            if isinstance(holder, (list, dict, set)):
+            if _is(holder, (list, dict, set)):
                 self._sizes[id(holder)] = holder, len(holder)
             for owner, place, child in itertools.islice(_inside(holder), MOST):
-                if isinstance(child, _PLAIN):
+                if _is(child, _PLAIN):
                     continue
-                counted = isinstance(owner, Counted) and place is not None and place[1] is vars(owner)
+                counted = _is(owner, Counted) and place is not None and place[1] is vars(owner)
                 self._into.setdefault(id(child), []).append((id(owner), place, counted))
                 if id(child) not in met:
                     met.add(id(child))
@@ -108,40 +108,44 @@ def hold(places: Sequence[Place]) -> bool:
 
 def _inside(holder) -> Iterator[tuple[Any, Place | None, Any]]:
     """(owner, place, what is there) for all that an object holds; no place where it can't be replaced."""
-    if isinstance(holder, Tensor):
+    if _is(holder, Tensor):
         return
-    if isinstance(holder, FunctionType):
+    if _is(holder, FunctionType):
         yield from _of_function(holder)
-    elif isinstance(holder, MethodType):
+    elif _is(holder, MethodType):
         yield from ((holder, None, x) for x in (holder.__func__, holder.__self__))
-    elif isinstance(holder, functools.partial):
+    elif _is(holder, functools.partial):
         yield from ((holder, None, x) for x in (holder.func, holder.args, holder.keywords))
-    elif isinstance(holder, (property, classmethod, staticmethod)):
+    elif _is(holder, (property, classmethod, staticmethod)):
         yield from ((holder, None, x) for x in (getattr(holder, "fget", None), getattr(holder, "__func__", None)))
-    elif isinstance(holder, type):
+    elif _is(holder, type):
         if not _in_library(holder.__module__):
-            yield from ((holder, (getattr, holder, name, x), x) if isinstance(x, Tensor) else (holder, None, x)
+            yield from ((holder, (getattr, holder, name, x), x) if _is(x, Tensor) else (holder, None, x)
                         for name, x in vars(holder).items())
             yield from ((holder, None, base) for base in holder.__bases__)
-    elif not isinstance(holder, ModuleType):        # whose names are those of the functions that use them
-        if isinstance(holder, (tuple, frozenset, set)):
-            yield from ((holder, None, x) for x in holder)
-        elif isinstance(holder, (list, dict)):
-            items = enumerate(holder) if isinstance(holder, list) else list(holder.items())
-            yield from ((holder, (getitem, holder, key, x), x) for key, x in items)
+    elif not _is(holder, ModuleType):        # whose names are those of the functions that use them
+        if _is(holder, (tuple, frozenset, set)):
+            yield from ((holder, None, x) for x in list(holder))
+        elif _is(holder, list):
+            yield from ((holder, (list.__getitem__, holder, k, x), x) for k, x in enumerate(list.__iter__(holder)))
+        elif _is(holder, dict):
+            yield from ((holder, (dict.__getitem__, holder, key, x), x) for key, x in list(dict.items(holder)))
         yield from _of_object(holder)
 
 
 def _of_object(holder) -> Iterator[tuple[Any, Place | None, Any]]:
-    attributes = getattr(holder, "__dict__", None)
-    if isinstance(attributes, dict):
+    try:
+        attributes = getattr(holder, "__dict__", None)
+    except Exception:       # a proxy that stands for nothing now
+        return
+    if _is(attributes, dict):
         wrapped = attributes.get("__wrapped__")     # of what is jitted, or cached
         items = list(attributes.items()) if wrapped is None else [("__wrapped__", wrapped)]
         yield from ((holder, (getitem, attributes, name, x), x) for name, x in items)
     if not _in_library(type(holder).__module__):
         yield holder, None, type(holder)
         slots = [(name, slot) for kind in type(holder).__mro__ for name, slot in vars(kind).items()
-                 if isinstance(slot, MemberDescriptorType)]
+                 if _is(slot, MemberDescriptorType)]
         for name, slot in slots:
             try:
                 x = slot.__get__(holder)
@@ -166,15 +170,20 @@ def _of_function(f: FunctionType) -> Iterator[tuple[Any, Place | None, Any]]:
         for name in names & space.keys():
             x = space[name]
             yield owner, (getitem, space, name, x), x
-            if isinstance(x, ModuleType) and not _in_library(x.__name__) and all(vars(x) is not s for _, s in spaces):
+            if _is(x, ModuleType) and not _in_library(x.__name__) and all(vars(x) is not s for _, s in spaces):
                 spaces.append((x, vars(x)))
 
 
 def _names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if _is(constant, CodeType):
             yield from _names(constant)
+
+
+def _is(x, kinds) -> bool:
+    """isinstance, which would ask a proxy what it stands for."""
+    return issubclass(type(x), kinds)
 
 
 def _in_library(module: str | None) -> bool:
