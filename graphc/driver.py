@@ -270,15 +270,16 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
     reasons = {leaf.attrs for leaf in graph.leaves if leaf.value is None}
     if () in reasons:
         return TracerError("the value depends on a tensor without values (gc.spec)", op=asked,
-                           fix="use gc.spec only to find out shapes, dtypes, plans and gc.estimate_memory",
+                           fix="choose by gc.where or gc.cond instead of if; or give a real tensor: gc.zeros(shape)",
                            site=graph.roots[0].site)
     if LOOPED in reasons:
         return TracerError("the value depends on what a loop or branch is given, and is not known while its function "
-                           "is traced", op=asked, fix="choose by gc.where or gc.cond instead of if")
+                           "is traced", op=asked, fix="choose by gc.where or gc.cond instead of if, and compute by "
+                           "functions of graphc's; to see it, return it")
     if EXAMPLE in reasons:
         return TracerError("the value differs by example of vmap's batch", op=asked,
-                           fix="choose by gc.where or gc.cond instead of if; pass what steers the function with "
-                           "in_axes=None")
+                           fix="choose by gc.where or gc.cond instead of if, and compute by functions of graphc's; "
+                           "to see it, return it; pass what steers the function with in_axes=None")
     if GIVEN_AWAY in reasons:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")
@@ -287,9 +288,9 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
                            op=asked, fix="return it instead; or assign to a tensor that was there before: x.assign(y)",
                            site=graph.roots[0].site)
     return TracerError("the value depends on the arguments of a jitted function, and is not known while that is traced",
-                       op=asked, fix="to see it, return it; choose by gc.where instead of if; name arguments that "
-                       "steer the program in static_argnums; or compute the value outside of the jitted function and "
-                       "pass it")
+                       op=asked, fix="to see it, return it; choose by gc.where instead of if; or compute the value "
+                       "outside of the jitted function and pass it, as a Python number (t.item()) that is named in "
+                       "static_argnums where it steers the program")
 
 
 def _fulfil(nodes: Sequence[Node], values: Sequence[Buffer], backend: Backend) -> None:

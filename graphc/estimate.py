@@ -6,16 +6,18 @@ one that a real run follows. Equal layers are lowered once (passes/repeats.py), 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from graphc import driver
+from graphc.api.axes import a_shape
 from graphc.api.laziness import unlimited
 from graphc.api.record import wrap
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import DTypeError
 from graphc.ir.dtype import as_dtype, default_float
 from graphc.ir.node import Node, buffer
 from graphc.ir.ops import BUFFER, CONST, PARAM
@@ -42,17 +44,15 @@ def spec(shape, dtype=None) -> Tensor:
     """A tensor that has a shape and a dtype (by default the default float), and neither values nor memory.
 
     Everything that only records takes it: shapes and dtypes of results come out as for other tensors. Whatever needs
-    its values raises ValueError. Raises ShapeError for a negative size.
+    its values raises TracerError. Raises ShapeError for a negative size, DTypeError for what is no shape.
 
     >>> import graphc as gc
     >>> x = gc.spec((4096, 4096), "float32")
     >>> (x @ x.T).sum(axis=0).shape, x.nbytes
     ((4096,), 67108864)
     """
-    shape = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if not all(isinstance(n, int) and n >= 0 for n in shape):
-        raise ShapeError(f"{shape} is no shape", op="spec", fix="use integers of at least 0")
-    return wrap(buffer(default_float() if dtype is None else as_dtype(dtype), shape, None, driver.default_device()))
+    dtype = default_float() if dtype is None else as_dtype(dtype)
+    return wrap(buffer(dtype, a_shape(shape, "spec"), None, driver.default_device()))
 
 
 class MemoryEstimate(Struct, frozen=True):
@@ -108,7 +108,7 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     """The memory that `f(*shapes, **kwargs)` needs, by its memory plan; nothing is computed, compiled or allocated.
 
     A positional argument is a shape (a tuple of integers, of the default float), a tensor made by `gc.spec` or a real
-    one, or lists, tuples, dicts and dataclasses of these. Keyword arguments are passed on as they are.
+    one, None, a module, or lists, tuples, dicts and dataclasses of these. Keyword arguments are passed on as they are.
 
     What the bytes are for is told by names: of f's parameters or, for a dict, of its keys; "params", "cache", "grads"
     and others like them are known, and `roles` maps names to "weights", "inputs", "cache", "gradients" or "optimizer".
@@ -118,7 +118,8 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
     f is recorded as a jitted function is: a training step changes no parameter and draws no random number. What it
     assigns to tensors that it closes over, and gradients that it leaves there, are results too.
 
-    Raises ValueError where f asks for values, DTypeError where it returns no tensor.
+    Raises TracerError where f asks for values, DTypeError where it returns no tensor, or for an argument that is none
+    of these.
 
     >>> import graphc as gc
     >>> def layer(weights, x):
@@ -133,9 +134,9 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
                          op="estimate_memory")
     unknown = set((roles or {}).values()) - ROLES.keys()
     if unknown:
-        raise ValueError(f"{min(unknown)!r} is no role; use {', '.join(ROLES)}")
+        raise ValueError(f"{min(unknown, key=str)!r} is no role; use {', '.join(ROLES)}")
     names = {**_ROLE_OF, **(roles or {})}
-    leaves, structure = flatten(_shapes_to_specs(shapes))
+    leaves, structure = flatten(tuple([_shapes_to_specs(shape) for shape in shapes]))
     nodes = [leaf.node if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     trace = Trace()     # what f assigns to stays in it; that of a jitted function does so as well
     with unlimited(), nullcontext() if current() else recording(trace):
@@ -200,13 +201,20 @@ def _largest(memory: MemoryPlan, count: int = 3) -> tuple[tuple[str, int], ...]:
 # ----------------------------------------------------------------------------------------------- arguments, results
 
 def _shapes_to_specs(tree: Any) -> Any:
-    if type(tree) is tuple and all(type(n) is int for n in tree):
+    if type(tree) is tuple and all(_is_int(n) for n in tree):
         return spec(tree)
+    if isinstance(tree, (int, float, complex, str, bytes, np.number)):
+        raise DTypeError(f"{tree!r} is no shape", op="estimate_memory",
+                         fix="pass a tuple such as (3, 4), or gc.spec(shape, dtype); what is no tensor by keyword")
     if type(tree) in (tuple, list):
         return type(tree)(_shapes_to_specs(part) for part in tree)
     if type(tree) is dict:
         return {key: _shapes_to_specs(part) for key, part in tree.items()}
     return tree
+
+
+def _is_int(n: Any) -> bool:
+    return isinstance(n, (int, np.integer)) and not isinstance(n, bool)
 
 
 def _tensors(tree: Any) -> list[Node]:

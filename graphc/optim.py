@@ -5,7 +5,7 @@ anything new, in a jitted step either.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import cos, pi
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 import graphc as gc
 from graphc import tracing
 from graphc.api.other_names import OF_AN_OPTIMISER, OPTIMISERS, Elsewhere, check_arguments, missing
-from graphc.errors import GradientError, ShapeError
+from graphc.errors import DTypeError, GradientError, ShapeError
 from graphc.nn.module import take_over
 from graphc.tensor import Tensor
 
@@ -99,10 +99,13 @@ class Optimizer:
 
     def load_state_dict(self, state: dict) -> None:
         """Go on from a state. Raises ShapeError for other names or shapes; nothing is changed then."""
+        if not isinstance(state, Mapping):
+            raise DTypeError(f"a {type(state).__name__} is no state", op="load_state_dict",
+                             fix="pass what state_dict() gave")
         own = {"count": self.count, "lr": self._lr}
         own |= {f"{name}.{i}": t for name, ts in self.state.items() for i, t in enumerate(ts)}
         if own.keys() != state.keys():
-            raise ShapeError(f"the state has other names: {', '.join(sorted(own.keys() ^ state.keys()))}",
+            raise ShapeError(f"the state has other names: {', '.join(sorted(map(str, own.keys() ^ state.keys())))}",
                              op="load_state_dict", fix="make the optimiser of the kind, and with as many parameters, "
                              "that the state was saved of")
         take_over(own, state)

@@ -209,7 +209,7 @@ def quantize(t, bits: int = 4) -> Quantized:
     ((64, 96), 3840, 1.0)
     """
     if bits not in (4, 8):
-        raise ValueError(f"quantize knows 4 and 8 bits, not {bits}")
+        raise ValueError(f"quantize knows 4 and 8 bits, not {bits!r}")
     t = gc.asarray(t).astype(gc.float32)
     if t.ndim == 0 or t.shape[-1] % BLOCK:
         raise ShapeError(f"a shape of {t.shape} does not divide into blocks of {BLOCK}", op="quantize")

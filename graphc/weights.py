@@ -21,7 +21,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 import numpy as np
 
 import graphc as gc
-from graphc.errors import WeightsError
+from graphc.errors import DTypeError, WeightsError
 from graphc.ir.dtype import DType, by_name
 from graphc.quantized import Quantized, concat, quantize, quantized_matmul
 from graphc.tensor import Tensor
@@ -74,15 +74,26 @@ def save(path, tensors: Mapping[str, object]) -> None:
     if not isinstance(tensors, Mapping):
         raise WeightsError(f"a {type(tensors).__name__} has no names for its tensors", op="save",
                            fix="pass a dict such as module.state_dict()")
+    arrays = {name: _named(name, t) for name, t in tensors.items()}
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent}")
     whole = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with whole.open("wb") as file:
-            writer(file, {name: gc.asarray(t) for name, t in tensors.items()})
+            writer(file, arrays)
         whole.replace(path)
     finally:
         whole.unlink(missing_ok=True)
+
+
+def _named(name, t) -> Tensor:
+    if not isinstance(name, str):
+        raise WeightsError(f"{name!r} is no name: it is a {type(name).__name__}", op="save", fix="use text")
+    try:
+        return gc.asarray(t)
+    except DTypeError as error:
+        raise WeightsError(f"{name} is no tensor: {error.message}", op="save",
+                           fix="pass a dict of tensors such as module.state_dict()") from None
 
 
 def _mapped(path: Path) -> np.ndarray:
@@ -111,20 +122,27 @@ def _read_safetensors(path: Path) -> Weights:
         if len(data) < 8 or size > len(data) - 8:
             raise ValueError("its header is longer than the file")
         header = json.loads(data[8:8 + size].tobytes())
+        if not isinstance(header, dict):
+            raise ValueError("its header is no object")
         metadata = header.pop("__metadata__", {})
         body = data[8 + size:]
         makers = {name: _safetensor(name, entry, body) for name, entry in header.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise WeightsError(f"{path.name} is no safetensors file: {error}", op="load") from None
     return Weights(makers, metadata)
 
 
 def _safetensor(name: str, entry: dict, body: np.ndarray) -> Callable[[], Tensor]:
-    start, stop = entry["data_offsets"]
-    shape = tuple(entry["shape"])
-    if entry["dtype"] not in _SAFETENSORS:
-        raise ValueError(f"{name} has the dtype {entry['dtype']}")
-    dtype = by_name(_SAFETENSORS[entry["dtype"]])
+    try:
+        (start, stop), shape, kind = entry["data_offsets"], tuple(entry["shape"]), entry["dtype"]
+        whole = all(isinstance(n, int) for n in (start, stop, *shape))
+    except (KeyError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ValueError(f"the header has no dtype, shape and data_offsets of {name}")
+    if kind not in list(_SAFETENSORS):
+        raise ValueError(f"{name} has the dtype {kind}, and graphc reads {', '.join(_SAFETENSORS)}")
+    dtype = by_name(_SAFETENSORS[kind])
     if not 0 <= start <= stop <= len(body) or any(n < 0 for n in shape) or stop - start != prod(shape) * dtype.itemsize:
         raise ValueError(f"{name} does not lie in the file")
     return lambda: _over(body[start:stop], dtype, shape)
@@ -150,6 +168,8 @@ def _write_safetensors(file, tensors: dict[str, Tensor]) -> None:
 # ---------------------------------------------------------------------------------------------------------------- npz
 
 def _read_npz(path: Path) -> Weights:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
     if not is_zipfile(path):
         raise WeightsError(f"{path.name} is no .npz file: it is no archive", op="load")
     archive = np.load(path, allow_pickle=False)
@@ -158,10 +178,10 @@ def _read_npz(path: Path) -> Weights:
 
 def _of_archive(path: Path, archive, name: str) -> Tensor:
     try:
-        array = archive[name]
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise WeightsError(f"{name} in {path.name} can't be read: {error}", op="load") from None
-    return gc.asarray(array)
+        return gc.asarray(archive[name])
+    except (ValueError, EOFError, BadZipFile, zlib.error, DTypeError) as error:
+        said = getattr(error, "message", error)
+        raise WeightsError(f"{name} in {path.name} can't be read: {said}", op="load") from None
 
 
 def _write_npz(file, tensors: dict[str, Tensor]) -> None:
@@ -177,8 +197,6 @@ def _write_npz(file, tensors: dict[str, Tensor]) -> None:
 # --------------------------------------------------------------------------------------------------------------- GGUF
 
 def _blocks(data: np.ndarray, shape: tuple[int, ...], size: int) -> np.ndarray:
-    if not shape or shape[-1] % 32:
-        raise WeightsError(f"the rows of shape {shape} do not divide into blocks of 32", op="load")
     return data.reshape(*shape[:-1], shape[-1] // 32, size)
 
 
@@ -273,6 +291,8 @@ def _gguf(name: str, shape: tuple[int, ...], kind: int, at: int, body: np.ndarra
     if kind not in _TYPES:
         raise ValueError(f"{name} has the type {kind}, and graphc reads " + ", ".join(t[0] for t in _TYPES.values()))
     _, numbers, size, reader = _TYPES[kind]
+    if numbers > 1 and (not shape or shape[-1] % numbers):
+        raise ValueError(f"the rows of {name}, whose shape is {shape}, do not divide into blocks of {numbers}")
     nbytes = prod(shape) // numbers * size
     if at + nbytes > len(body):
         raise ValueError(f"{name} does not lie in the file")

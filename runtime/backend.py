@@ -192,6 +192,9 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+_NO_BACKEND = "there is no backend"
+
+
 def get(name: str) -> Backend:
     """The backend of this name or alias; "gpu" is the best GPU. Raises BackendError if it is unknown or absent."""
     if not isinstance(name, str):
@@ -202,7 +205,7 @@ def get(name: str) -> Backend:
     if name == "gpu":
         return _best_gpu()
     if name not in registered():
-        raise BackendError(f"there is no backend {name!r}; {_listing()}", op="GRAPHC_BACKEND")
+        raise BackendError(f"{_NO_BACKEND} {name!r}; {_listing()}", op="GRAPHC_BACKEND")
     try:
         backend = _instance(name)
         reason = backend.is_available()
@@ -216,7 +219,7 @@ def get(name: str) -> Backend:
 def select(chain: str | None = None) -> list[Backend]:
     """The backends of a chain such as "auto" or "opencl,cpu" that can run here, in the order of preference.
 
-    chain: by default GRAPHC_BACKEND. Raises BackendError if none of them can run.
+    chain: by default GRAPHC_BACKEND. Raises BackendError if none of them can run, and warns of a name that none has.
     """
     chosen: list[Backend] = []
     errors = []
@@ -231,6 +234,9 @@ def select(chain: str | None = None) -> list[Backend]:
             chosen.append(backend)
     if not chosen:
         raise errors[0]
+    for error in errors:
+        if error.message.startswith(_NO_BACKEND):
+            warn(f"GRAPHC_BACKEND: {error.message}")
     return chosen
 
 

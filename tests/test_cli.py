@@ -158,6 +158,12 @@ def test_a_script_that_exits(script):
     script.write_text("import sys\nsys.exit('the reason')\n")
     stderr = graphc("dump-kernels", script, cwd=script.parent, status=1).stderr
     assert "the reason" in stderr and "Traceback" not in stderr
+    assert "no kernel was needed" in stderr and "before the program failed" in stderr
+    script.write_text("import sys\nsys.exit(5)\n")
+    for command in ("dump-kernels", "explain"):
+        assert "the program ended with status 5\n" in graphc(command, script, cwd=script.parent, status=1).stderr
+    script.write_text("import sys\nsys.exit(0)\n")
+    assert "status" not in graphc("dump-kernels", script, cwd=script.parent).stderr
 
 
 def test_options_after_the_script_are_graphcs(script, backend, tmp_path):

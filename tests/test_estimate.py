@@ -148,6 +148,10 @@ def test_what_is_not_computed_takes_no_more():
     assert found.total == 32 and found.kernels == 0
 
 
+def test_shapes_may_have_integers_of_numpy():
+    assert gc.estimate_memory(lambda x: x + 1, (np.int64(3), 4)).inputs == gc.spec((np.int64(3), 4)).nbytes == 96
+
+
 def test_the_table_names_every_part():
     text = str(gc.estimate_memory(lambda weights, x: gc.sort(x @ weights, axis=0) * 2.0, float32(8, 8), float32(9, 8)))
     assert all(word in text for word in ("weights", "inputs", "outputs", "total", "64 parameters"))
@@ -158,7 +162,14 @@ def test_the_table_names_every_part():
     (lambda: gc.estimate_memory(lambda x: 3, (2,)), DTypeError, "no tensor"),
     (lambda: gc.estimate_memory(gc.ones(2)), DTypeError, "a function is needed"),
     (lambda: gc.estimate_memory(lambda x: x if x.sum() > 0 else -x, (2,)), TracerError, "without values"),
-    (lambda: gc.spec((2, -1)), ShapeError, "no shape"),
+    (lambda: gc.estimate_memory(lambda x: x, 3), DTypeError, r"(?s)3 is no shape.*\(3, 4\).*by keyword"),
+    (lambda: gc.estimate_memory(lambda x, y, z: x, 2, 3, 4), DTypeError, "2 is no shape"),
+    (lambda: gc.estimate_memory(lambda x: x, "3,4"), DTypeError, "'3,4' is no shape"),
+    (lambda: gc.estimate_memory(lambda x: x, (2, "a")), DTypeError, "is no shape"),
+    (lambda: gc.estimate_memory(lambda x: x, (2.0, 3)), DTypeError, "2.0 is no shape"),
+    (lambda: gc.estimate_memory(lambda x: x, [3, 4]), DTypeError, "3 is no shape"),
+    (lambda: gc.spec("abc"), DTypeError, "a size must be an integer"),
+    (lambda: gc.spec((2, -1)), ShapeError, "negative size"),
     (lambda: gc.estimate_memory(lambda x: x, (2,), roles={"x": "junk"}), ValueError, "'junk' is no role"),
     (lambda: gc.spec((2, 2)).tolist(), TracerError, "gc.spec"),
 ])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import namedtuple
+from collections import OrderedDict, deque, namedtuple
 from contextlib import nullcontext
 
 import numpy as np
@@ -13,6 +13,7 @@ from together import Together
 import graphc as gc
 from graphc import driver
 from graphc.errors import IndexOutOfRange, JitError, TracerError
+from graphc.pytree import flatten
 from graphc.tolerances import equal_bits
 from graphc.tracing.written_out import MISS
 
@@ -184,6 +185,20 @@ def test_numbers_are_weak(dtype, number):
             assert got.dtype is want.dtype and equal_bits(got.numpy(), want.numpy())
 
 
+def test_more_of_the_arithmetic_of_numbers():
+    x = a_tensor()
+
+    def f(x, n, y):
+        return (n & 6 | 1, n ^ 5, 1 << n, n >> 1, ~n, divmod(n, 2), (n > 1) & (y < 2), x * np.sqrt(y),
+                np.float64(2) * n)
+    jitted = gc.jit(f)
+    for n, y in ((3, 1.5), (2, 2.5), (1, 0.5)):
+        *got, a, b = jitted(x, n, y)
+        *want, c, d = f(x, n, y)
+        assert got == want and equal_bits(a.numpy(), c.numpy()) and b.item() == d
+    assert traces(jitted) == 1
+
+
 def test_a_number_that_does_not_fit_raises_as_without_jit():
     f = gc.jit(lambda x, k: x + k)
     x = gc.asarray(np.array([1], np.int8))
@@ -197,7 +212,9 @@ def test_a_number_that_does_not_fit_raises_as_without_jit():
 
 @pytest.mark.parametrize("use", [lambda x, k: x[k], lambda x, k: gc.zeros(k), lambda x, k: x if k else -x,
                                  lambda x, k: x * float(k), lambda x, k: x ** k, lambda x, k: x[:k],
-                                 lambda x, k: [x for _ in range(k)]])
+                                 lambda x, k: [x for _ in range(k)], lambda x, k: x * (k in {1, 2}),
+                                 lambda x, k: x * {2: 3}[k], lambda x, k: x[:2] * np.array([k, 1]),
+                                 lambda x, k: x * k.bit_count()])
 def test_the_value_of_a_number_is_not_known(use):
     with pytest.raises(TracerError, match="static_argnums") as raised:
         gc.jit(use)(a_tensor(), 2)
@@ -474,6 +491,29 @@ def test_a_tensor_that_is_kept_outside_is_named(tmp_path):
     assert f(x, 3.0).shape == (2, 4)
     with pytest.raises(TracerError, match="not known while that is traced"):
         gc.jit(lambda x: float(x.sum()))(x)
+
+
+@pytest.mark.parametrize("made", [lambda y: {y}, lambda y: (z for z in [y]), lambda y: lambda: y, lambda y: [Held(y)],
+                                  lambda y: {"a": OrderedDict(y=y)}, lambda y: deque([y])])
+def test_results_whose_tensors_cannot_be_found_are_refused(made):
+    """The next call gave the object of the first one."""
+    x, kind = gc.ones(4), type(flatten(made(gc.ones(4)))[0][0]).__name__
+    with pytest.raises(JitError, match=f"(?s)returns a {kind}.*return tensors, numbers, and tuples, lists, dicts"):
+        gc.jit(lambda x: made(x + 1))(x)
+
+
+def test_results_that_are_arguments_or_plain_values():
+    net, held = gc.nn.Linear(4, 2), Held(3)
+    f = gc.jit(lambda net, held, x: (net, held, x.shape, x.dtype, "name", None, np.float32(2), x * 2),
+               static_argnums=1)
+    for _ in range(3):
+        first, second, *others, y = f(net, held, gc.ones(4))
+        assert first is net and second is held and others == [(4,), gc.float64, "name", None, 2] and y[0] == 2
+
+
+class Held:
+    def __init__(self, it):
+        self.it = it
 
 
 def a_network():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc as garbage
 import random
 import sys
 import threading
 import time
+import types
 
 import hypothesis
 import hypothesis.strategies as st
@@ -33,6 +35,121 @@ def test_closed_over_tensors_are_read_at_each_call():
         w.assign(w * 2 + x)
         x += 1
     assert traces(f) == 1
+
+
+class Holder:
+    shared = gc.ones(4)
+    __slots__ = ("w", "__dict__")
+
+    def __init__(self, w):
+        self.w = self.v = w
+
+    def plus(self, x):
+        return x + self.w
+
+    def __call__(self, x):
+        return x + self.v
+
+
+def with_default(x, w=gc.ones(4)):      # noqa: B008
+    return x + w
+
+
+def uses_global(x):
+    return x + outside
+
+
+outside = gc.ones(4)
+places = types.ModuleType("places")
+
+
+def _closed(w):
+    def put(new):
+        nonlocal w
+        w = new
+    return lambda x: x * w, put
+
+
+def _replaceable(kind: str):
+    """(a function that reads a tensor, what puts another one in its place)"""
+    held, elements, named, cell = Holder(gc.ones(4)), [gc.ones(4)], {"w": [gc.ones(4)]}, _closed(gc.ones(4))
+    net, here = gc.nn.Sequential(gc.nn.Linear(4, 4), gc.tanh), globals()
+    last, places.w, Holder.shared, here["outside"] = Holder(held), gc.ones(4), gc.ones(4), gc.ones(4)
+    with_default.__defaults__ = (gc.ones(4),)
+    return {
+        "global": (uses_global, lambda w: here.update(outside=w)),
+        "global of a function": (lambda x: uses_global(x) * 2, lambda w: here.update(outside=w)),
+        "name of a module": (lambda x: x + places.w, lambda w: setattr(places, "w", w)),
+        "cell": cell,
+        "cell of a cell": (lambda x: cell[0](x) + 1, cell[1]),
+        "default value": (with_default, lambda w: setattr(with_default, "__defaults__", (w,))),
+        "slot, by a method": (held.plus, lambda w: setattr(held, "w", w)),
+        "attribute, by a partial": (functools.partial(Holder.__call__, held), lambda w: setattr(held, "v", w)),
+        "attribute of itself": (held, lambda w: setattr(held, "v", w)),
+        "attribute of an attribute": (lambda x: last.v.v - x, lambda w: setattr(last.v, "v", w)),
+        "attribute that changes": (lambda x: last.v.v - x, lambda w: setattr(last, "v", Holder(w))),
+        "attribute of a class": (lambda x: Holder.shared - x, lambda w: setattr(Holder, "shared", w)),
+        "element": (lambda x: elements[-1] - x, lambda w: elements.__setitem__(0, w)),
+        "element that is added": (lambda x: sum(elements, x), elements.append),
+        "element of an element": (lambda x: named["w"][0] - x, lambda w: named.update(w=[w])),
+        "module": (lambda x: net(x).detach(), lambda w: setattr(net[0], "bias", w)),
+        "element of a module": (lambda x: net(x).detach(), lambda w: net.layers.__setitem__(0, gc.nn.Linear(4, 4))),
+        "list of modules": (lambda x: net(x).detach(), lambda w: setattr(net, "layers", [gc.nn.Linear(4, 4)])),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["global", "global of a function", "name of a module", "cell", "cell of a cell",
+                                  "default value", "slot, by a method", "attribute, by a partial",
+                                  "attribute of itself", "attribute of an attribute", "attribute that changes",
+                                  "attribute of a class", "element", "element that is added", "element of an element",
+                                  "module", "element of a module", "list of modules"])
+def test_another_tensor_in_the_place_of_one_is_noticed(kind):
+    """The function went on with the one that was there when it was traced."""
+    f, put = _replaceable(kind)
+    x, jitted = gc.asarray(np.arange(4.0, dtype=np.float32)), gc.jit(f)
+    for k in range(4):
+        for _ in range(4):
+            assert equal_bits(jitted(x).numpy(), f(x).numpy())
+        put(gc.full(4, float(k + 5)))
+    assert traces(jitted) == 1      # those of tensors that are gone are gone as well
+
+
+class Unbound:
+    """As a proxy of a web framework outside of a request."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("it stands for nothing")
+
+    __dict__ = __class__
+
+
+def test_proxies_are_not_asked_what_they_stand_for():
+    w, proxy = gc.ones(3), Unbound()
+    assert gc.jit(lambda x: proxy if x is None else x + w)(gc.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_attributes_of_static_arguments_and_of_modules_are_looked_at():
+    held, net, x = Holder(gc.ones(4)), gc.nn.BatchNorm(4).eval(), gc.ones((2, 4), dtype=gc.float32)
+    f, g = gc.jit(Holder.plus, static_argnums=0), gc.jit(lambda net, x: net(x).detach())
+    for k in range(3):
+        held.w, net.running_mean, net.bias = (gc.full(4, float(k), dtype=gc.float32) for _ in range(3))
+        for _ in range(3):
+            assert f(held, x)[0, 0] == 1 + k and equal_bits(g(net, x).numpy(), net(x).numpy())
+
+
+def test_a_state_that_is_replaced_inside_is_an_error_at_the_next_call():
+    """It was silently that of the first call."""
+    held = Holder(gc.zeros(4))
+
+    @gc.jit
+    def f(x):
+        held.w = held.w + x
+        return held.w * 1
+
+    f(gc.ones(4))
+    with pytest.raises(TracerError, match=r"(?s)held.w = held.w \+ x.*x.assign\(y\)"):
+        f(gc.ones(4))
 
 
 def test_assignments_inside_are_seen_by_the_caller():

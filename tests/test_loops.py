@@ -398,7 +398,7 @@ def test_a_carry_that_changes_its_shape_or_dtype():
         gc.scan(lambda c, x: ({"a": gc.concat([c["a"], x])}, None), {"a": gc.zeros(3)}, xs)
     with pytest.raises(DTypeError, match=r"the carry\[1\] is float32 before a turn, float64 after it"):
         gc.scan(lambda c, x: ((c[0], c[1] + x), None), (1.0, gc.zeros(3, dtype="float32")), xs)
-    with pytest.raises(DTypeError, match=r"the carry is \(\*, \*\) before a turn and \* after it"):
+    with pytest.raises(DTypeError, match=r"the carry is \(tensor, tensor\) before a turn and tensor after it"):
         gc.scan(lambda c, x: (c[0], None), (1.0, 2.0), xs)
     with pytest.raises(DTypeError, match="returned a Tensor, not a pair"):
         gc.scan(lambda c, x: c, xs[0], xs)

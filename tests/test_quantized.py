@@ -75,6 +75,11 @@ def test_rows_of_several():
 def test_what_can_not_be_quantized():
     with pytest.raises(ShapeError, match="blocks of 32"):
         quantize(gc.ones((3, 31)))
+    for bits in (0, 3, 5, "4"):
+        with pytest.raises(ValueError, match=f"4 and 8 bits, not {bits!r}"):
+            gc.nn.quantize(gc.nn.Sequential(gc.nn.Linear(64, 32)), bits)
+    with pytest.raises(TypeError, match="a Tensor is no module"):
+        gc.nn.quantize(gc.ones((32, 64)))
     with pytest.raises(ValueError, match="4 and 8 bits"):
         quantize(gc.ones((3, 32)), bits=3)
     with pytest.raises(ShapeError, match="no matrix"):

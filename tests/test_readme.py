@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphc.cli import main
+from graphc.config import EXAMPLES_READ, VARIABLES
 from graphc.passes import NAMES
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
@@ -35,6 +36,11 @@ def test_the_code_runs(code: str, tmp_path: Path):
 def test_the_passes_that_can_be_left_out_are_listed():
     (row,) = re.findall(r"^\| `GRAPHC_DISABLE`.*$", README, re.MULTILINE)
     assert re.findall(r"`([a-z]+)`", row) == list(NAMES)
+
+
+def test_all_variables_are_listed():
+    listed = re.findall(r"^\| `(GRAPHC_[A-Z_]+)`", README, re.MULTILINE)
+    assert sorted(listed) == sorted([*(variable.env for variable in VARIABLES.values()), *EXAMPLES_READ])
 
 
 @pytest.mark.parametrize("line", re.findall(r"^    graphc (.*?)(?:\s+#.*)?$", README, re.MULTILINE))

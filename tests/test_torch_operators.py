@@ -24,6 +24,16 @@ def test_samples_of_torch():
     assert len(found) > 250 and sum(f.gradients for f in found) > 350
 
 
+def test_samples_without_a_counterpart_are_no_failure(capsys):
+    """Those of max (binary) made the status 1."""
+    pytest.importorskip("torch.testing._internal.common_methods_invocations",
+                        reason="torch, with what its tests need (expecttest), is not installed")
+    from torch_operators import main
+    assert main(["cumsum", "max"]) == 0 and "0 that differ" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no row of nonsense"):
+        main(["cumsum", "nonsense"])
+
+
 @pytest.mark.parametrize("a, b", [((5, 5, 0), (0, 5)), ((5, 0, 0), (0, 0)), ((0, 2, 3), (3, 4)), ((2, 0, 3), (3, 4))])
 def test_gradients_of_products_of_nothing(a, b):
     x, y = gc.nn.parameter(np.ones(a)), gc.nn.parameter(np.ones(b))

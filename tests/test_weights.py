@@ -9,6 +9,7 @@ import pytest
 
 import graphc as gc
 from graphc import weights
+from graphc.errors import DTypeError, ShapeError, StateError
 from graphc.runtime.buffers import pool
 
 
@@ -126,3 +127,44 @@ def test_damage(tmp_path):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(weights.WeightsError):
             dict(weights.load(tmp_path / name))
+
+
+def test_what_is_wrong_is_named(tmp_path):
+    """It was an error of Python's own about integers or types, or none but that of a missing archive."""
+    def header(entry) -> bytes:
+        text = json.dumps({"x": entry}).encode()
+        return struct.pack("<Q", len(text)) + text + b"\0" * 12
+
+    bad = {"list.safetensors": (struct.pack("<Q", 2) + b"[]", "list.safetensors .* its header is no object"),
+           "number.safetensors": (header(3), "no dtype, shape and data_offsets of x"),
+           "less.safetensors": (header({"dtype": "F32", "shape": [3]}), "no dtype, shape and data_offsets of x"),
+           "text.safetensors": (header({"dtype": "F32", "shape": "3", "data_offsets": [0, 12]}), "data_offsets of x"),
+           "dtype.safetensors": (header({"dtype": "F7", "shape": [3], "data_offsets": [0, 12]}), "x has the dtype F7"),
+           "row.gguf": (gguf({"x": ((33,), 2, b"\0" * 18)}), r"row.gguf .* rows of x, whose shape is \(33,\)")}
+    for name, (data, said) in bad.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(weights.WeightsError, match=said):
+            weights.load(tmp_path / name)
+    np.savez(tmp_path / "words.npz", x=np.array(["word"]))
+    with pytest.raises(weights.WeightsError, match="x in words.npz can't be read: arrays of <U4"):
+        weights.load(tmp_path / "words.npz")["x"]
+    with pytest.raises(FileNotFoundError, match="there is no file .*gone.npz"):
+        weights.load(tmp_path / "gone.npz")
+    for tensors, said in (({1: np.ones(2)}, "1 is no name: it is a int"), ({"x": None}, "x is no tensor: NoneType"),
+                          ({"x": {"y": np.ones(2)}}, "x is no tensor: dict")):
+        for name in ("x.npz", "x.safetensors"):
+            with pytest.raises(weights.WeightsError, match=said):
+                weights.save(tmp_path / name, tensors)
+
+
+def test_a_state_with_strange_names_or_values_is_refused():
+    net = gc.nn.Linear(3, 2)
+    adam, state = gc.optim.Adam(net.parameters(), lr=0.1), net.state_dict()
+    with pytest.raises(StateError, match="1 is no name: it is a int"):
+        net.load_state_dict(state | {1: np.ones(2)})
+    with pytest.raises(DTypeError, match="bias is no tensor: arrays of <U4"):
+        net.load_state_dict(state | {"bias": "word"})
+    with pytest.raises(DTypeError, match="a int is no state"):
+        adam.load_state_dict(3)
+    with pytest.raises(ShapeError, match="other names: 1"):
+        adam.load_state_dict(adam.state_dict() | {1: np.ones(2)})

@@ -253,15 +253,18 @@ class _Tree:
         leaves, structure = flatten(tree)
         same = structure == self.structure and [k for k, x in enumerate(leaves) if x is not None] == self.places
         if not same:
-            raise DTypeError(f"{what} is {_shape_of(self.structure)} {before} and {_shape_of(structure)} {after}",
-                             op=self.name, site=site, fix="return the structure that came in")
+            first, second = _written(self.structure, self.leaves), _written(structure, leaves)
+            raise DTypeError(f"{what} is {first} {before} and {second} {after}", op=self.name, site=site,
+                             fix="return one structure from both, e.g. zeros where one has nothing"
+                             if self.name == "cond" else "return the structure that came in")
         found = []
         for k, (place, path, given) in enumerate(zip(self.places, self.paths, nodes, strict=True)):
             node = given if isinstance(given, Node) else self.tensors[k].node
             new = as_tensor(leaves[place], wrap(node), self.name)
             if new.shape != node.shape:
                 raise self._changed(ShapeError, f"{what}{path} has shape {node.shape} {before}, {new.shape} {after}",
-                                    new, site, "keep its shape, e.g. write into a part of it")
+                                    new, site, "return one shape from both, e.g. by gc.broadcast_to"
+                                    if self.name == "cond" else "keep its shape, e.g. write into a part of it")
             if new.dtype is not node.dtype and not self.weak[k]:
                 raise self._changed(DTypeError, f"{what}{path} is {node.dtype} {before}, {new.dtype} {after}", new,
                                     site, f"cast one of them, e.g. .astype({node.dtype.name!r})")
@@ -297,12 +300,16 @@ def _paths(structure: Any, prefix: str = "") -> Iterator[str]:
         yield from _paths(part, prefix + step)
 
 
-def _shape_of(structure: Any) -> str:
-    """A structure in words: (*, [*, *])."""
+def _written(structure: Any, leaves: Sequence) -> str:
+    """A tree in words: (tensor, [None, tensor])."""
+    return _in_words(structure, iter(leaves))
+
+
+def _in_words(structure: Any, leaves: Iterator) -> str:
     if structure == LEAF:
-        return LEAF
+        return "None" if next(leaves) is None else "tensor"
     kind, names, parts = structure
-    inner = [_shape_of(p) for p in parts]
+    inner = [_in_words(p, leaves) for p in parts]
     if kind is dict:
         return "{" + ", ".join(f"{n!r}: {p}" for n, p in zip(names, inner, strict=True)) + "}"
     if names is not None:

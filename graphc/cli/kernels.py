@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphc.cli import UsageError
-from graphc.cli.target import Collected, collect, dialect_of_absent
+from graphc.cli.target import collect, dialect_of_absent, say_if_none
 from graphc.units import amount, count
 
 WIDTH = 100  # columns of `explain` where no narrower terminal shows it
@@ -34,7 +34,7 @@ def dump_kernels(options: argparse.Namespace) -> int:
         print(json.dumps([as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)], indent=2))
     else:
         _show(kernels)
-    _say_if_none(found, backend)
+    say_if_none(found, backend)
     return _check(found.plans, backend) or found.status if options.check else found.status
 
 
@@ -165,7 +165,7 @@ def explain(options: argparse.Namespace) -> int:
             for part in textwrap.wrap(line, min(console.width, WIDTH) - 4, initial_indent="- ", subsequent_indent="  "):
                 console.print(f"  {part}", markup=False)
         console.print()
-    _say_if_none(found, options.backend)
+    say_if_none(found, options.backend)
     return found.status
 
 
@@ -180,10 +180,3 @@ def _details(kernel: Any, width: int) -> Iterator[str]:
         yield text if len(text) <= width - 5 else text[: width - 8] + "..."
     if len(kernel.origins) > LINES:
         yield f"and {len(kernel.origins) - LINES} more lines"
-
-
-def _say_if_none(found: Collected, backend: str | None) -> None:
-    if not any(plan.kernels for plan in found.plans):
-        import graphc as gc
-
-        print(f"graphc: no kernel was needed on backend {backend or gc.get_backend_name()}", file=sys.stderr)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from graphc.cli import UsageError
-from graphc.cli.target import collect, use_backend
+from graphc.cli.target import collect, say_if_none, use_backend
 from graphc.ir.program import Copy, Library
 from graphc.units import count, duration
 
@@ -71,7 +71,7 @@ def profile(options: argparse.Namespace) -> int:
     if profiler.dropped:
         print(f"graphc: {profiler.dropped:,} later launches were not timed", file=sys.stderr)
     if not rows:
-        print("graphc: no kernel was needed", file=sys.stderr)
+        say_if_none(found)
     return found.status
 
 

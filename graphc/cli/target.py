@@ -39,13 +39,17 @@ def collect(
     driver.observers.append(plans.append)
     try:
         with contextlib.redirect_stdout(sys.stderr), _as_main(target, arguments):
+            status = 0
             for _ in range(repeat):
-                _run(target)
-        return Collected(plans, 0)
+                try:
+                    _run(target)
+                except SystemExit as exit:
+                    status = _status(exit.code)
+                if status:
+                    break
+        return Collected(plans, status)
     except UsageError:
         raise
-    except SystemExit as exit:
-        return Collected(plans, _status(exit.code))
     except Exception as error:
         # The kernels up to here are what the reader needs to understand the failure.
         traceback.print_exception(type(error), error, _users_part(error.__traceback__))
@@ -56,10 +60,21 @@ def collect(
 
 
 def _status(code: object) -> int:
-    """0 or 1 of what a program handed to sys.exit: a status, or a text, which Python would print."""
-    if isinstance(code, str):
-        print(code, file=sys.stderr)
-    return 0 if code in (None, 0) else 1
+    """0 or 1 of what a program handed to sys.exit: a status, or else what Python would print."""
+    if code is None or code == 0:
+        return 0
+    print(f"graphc: the program ended with status {code}" if isinstance(code, int) else code, file=sys.stderr)
+    return 1
+
+
+def say_if_none(found: Collected, backend: str | None = None) -> None:
+    """Tell a reader who would wonder that nothing is shown."""
+    if any(plan.kernels for plan in found.plans):
+        return
+    import graphc as gc
+
+    until = " before the program failed" if found.status else ""
+    print(f"graphc: no kernel was needed on backend {backend or gc.get_backend_name()}{until}", file=sys.stderr)
 
 
 def use_backend(name: str | None) -> None:

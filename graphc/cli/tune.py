@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphc.cli import UsageError
-from graphc.cli.target import collect, use_backend
+from graphc.cli.target import collect, say_if_none, use_backend
 from graphc.units import duration
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def tune(options: argparse.Namespace) -> int:
     finally:
         tuner.watchers.remove(results.append)
     _show(results)
+    say_if_none(found)
     if tuner.unfinished:
         print(f"graphc: the time was up before {tuner.unfinished} more kernels; run it again", file=sys.stderr)
     return found.status

@@ -11,13 +11,13 @@ from graphc.api.other_names import MODULES, Elsewhere, check_arguments
 from graphc.errors import BackendError, DTypeError, ShapeError, StateError
 from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
-from graphc.tracing import mode_of, set_mode
+from graphc.tracing import Counted, mode_of, set_mode
 
 
 _NO_TENSORS = (list, tuple, int, float, complex, np.ndarray)
 
 
-class Module:
+class Module(Counted):
     """What has parameters: tensors that require a gradient, kept in attributes, lists, tuples and dicts of a module.
 
     One that is frozen by `requires_grad = False` remains a parameter, which optimisers leave alone. Other tensors in
@@ -98,6 +98,10 @@ class Module:
         """
         if not isinstance(state, Mapping):
             raise DTypeError(f"a {type(state).__name__} is no state", op="load_state_dict",
+                             fix="pass a dict of tensors by path, as state_dict() gives")
+        strange = [name for name in state if not isinstance(name, str)]
+        if strange:
+            raise StateError(f"{strange[0]!r} is no name: it is a {type(strange[0]).__name__}", op="load_state_dict",
                              fix="pass a dict of tensors by path, as state_dict() gives")
         own = dict(self.named_tensors())
         state = _by_own_names(self, own, state)
@@ -197,7 +201,10 @@ def take_over(own: Mapping[str, Tensor], state: Mapping) -> None:
     values = {}
     for name, t in own.items():
         value = state[name]
-        values[name] = value if isinstance(value, Tensor) else gc.asarray(value, device=t.device)
+        try:
+            values[name] = value if isinstance(value, Tensor) else gc.asarray(value, device=t.device)
+        except DTypeError as error:
+            raise DTypeError(f"{name} is no tensor: {error.message}", op="load_state_dict") from None
         if values[name].shape != t.shape:
             raise ShapeError(f"{name} has shape {t.shape}, the state {values[name].shape}", op="load_state_dict")
     with gc.no_grad():

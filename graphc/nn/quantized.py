@@ -1,6 +1,7 @@
 """Layers with weights in 8 or 4 bits, for inference."""
 from __future__ import annotations
 
+from graphc.errors import DTypeError
 from graphc.nn.layers import Linear
 from graphc.nn.module import Module
 from graphc.quantized import BLOCK, WIDE, Quantized
@@ -63,6 +64,9 @@ def quantize(module: Module, bits: int = 4, activations: str | None = None) -> M
     ['QuantizedLinear', 'QuantizedLinear']
     """
     _checked(activations)
+    if not isinstance(module, Module):
+        raise DTypeError(f"a {type(module).__name__} is no module", op="quantize",
+                         fix="pass a gc.nn.Module; gc.weights.quantize takes a matrix")
     seen: set[int] = set()
 
     def changed(found):

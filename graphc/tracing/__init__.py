@@ -31,6 +31,7 @@ from graphc.ir.node import Node, buffer, make, topological
 from graphc.ir.ops import BUFFER, CAST, CONST, PARAM
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
+from graphc.tracing.places import Counted, Places, count_change, hold
 
 _MASK = 2**64 - 1
 _serial = itertools.count()
@@ -65,8 +66,6 @@ class Scalar:
     """
 
     __slots__ = ("trace", "position", "sample")
-    __array_ufunc__ = None
-    __hash__ = object.__hash__
 
     def __init__(self, trace: Trace, position: int, sample):
         self.trace, self.position, self.sample = trace, position, sample
@@ -81,8 +80,8 @@ class Scalar:
 
     def _unknown(self, name: str, fix: str = ""):
         raise TracerError(f"the value of a number that is an argument of a jitted function was asked for by {name}",
-                          op=name, fix="name the argument in static_argnums or static_argnames: the function is then "
-                          "traced for each of its values" + fix)
+                          op=name, fix="name the argument in static_argnums or static_argnames (one of its own, not a "
+                          "dict or list that holds it): the function is then traced for each of its values" + fix)
 
     def __bool__(self) -> bool:
         return self._unknown("bool", "; or choose by gc.where")
@@ -101,6 +100,24 @@ class Scalar:
 
     def __round__(self, digits=None):
         return self._unknown("round")
+
+    def __hash__(self) -> int:      # of an element of a set, or a key of a dict
+        return self._unknown("hash")
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __getattr__(self, name: str):
+        if hasattr(self.sample, name) and not name.startswith("_"):
+            self._unknown(name)
+        raise AttributeError(f"a number has no {name!r}")
+
+    def __array__(self, dtype=None, copy=None):
+        self._unknown("numpy", "; or use functions of graphc's")
+
+    def __array_ufunc__(self, ufunc, method: str, *inputs, **options):
+        from graphc.api.record import as_tensor
+        return as_tensor(self).__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __pow__(self, other):
         # The class of 2 ** n depends on the sign of n, and small exponents of tensors are products.
@@ -131,12 +148,12 @@ def _arithmetic(function: Callable, swapped: bool = False) -> Callable:
     return method
 
 
-for _name in "add sub mul truediv floordiv mod".split():
-    setattr(Scalar, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-    setattr(Scalar, f"__r{_name}__", _arithmetic(getattr(operator, _name), swapped=True))
+for _name in "add sub mul truediv floordiv mod lshift rshift and_ or_ xor".split():
+    setattr(Scalar, f"__{_name.rstrip('_')}__", _arithmetic(getattr(operator, _name)))
+    setattr(Scalar, f"__r{_name.rstrip('_')}__", _arithmetic(getattr(operator, _name), swapped=True))
 for _name in "lt le gt ge eq ne".split():
     setattr(Scalar, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-for _name in "neg pos abs".split():
+for _name in "neg pos abs invert".split():
     setattr(Scalar, f"__{_name}__", functools.partialmethod(lambda self, f: self.trace.compute(f, self),
                                                             getattr(operator, _name)))
 
@@ -340,26 +357,37 @@ def numbers_of(tape: list[tuple], given: Sequence, draws: dict) -> list:
 
 # ------------------------------------------------------------------------------------------------------------- modules
 
-class Modes:
-    """What modules were found in, training or in use, by a function that was traced.
+class Outside:
+    """What a function that was traced found outside: modules in training or in use, tensors in their places.
 
-    changed  counts the changes of all modules in the process
-    seen     that number when all were last found as they were
+    seen   Counted.changes when all that is counted there was last found as it was
+    loose  is there anything else, to be looked at by each call?
     """
 
-    changed = 0
-
-    def __init__(self, modes: dict[int, tuple[object, bool]]):
+    def __init__(self, modes: dict[int, tuple[object, bool]], places: Places, tensors: Sequence[Tensor]):
         self._modes, self.seen = list(modes.values()), -1
+        self._loose, self._counted, self._sizes = places.leading_to(tensors)
+        self.loose = bool(self._loose or self._sizes)
 
-    def hold(self) -> bool:
-        """Whether all of them are as they were."""
-        now = Modes.changed
+    def __bool__(self) -> bool:
+        return bool(self._modes or self._counted or self.loose)
+
+    def holds(self) -> bool:
+        """Whether all of that is as it was."""
+        now = Counted.changes
         if self.seen != now:
-            if any(module.training != mode for module, mode in self._modes):
+            if any(module.training != mode for module, mode in self._modes) or not hold(self._counted):
                 return False
             self.seen = now
-        return True
+        return not self.loose or self.in_place()
+
+    def is_past(self) -> bool:
+        """Is there another tensor in some place?"""
+        return not (hold(self._counted) and self.in_place())
+
+    def in_place(self) -> bool:
+        """Whether that which is not counted is as it was."""
+        return hold(self._loose) and (not self._sizes or all([len(held) == size for held, size in self._sizes]))
 
 
 def mode_of(module) -> bool:
@@ -376,8 +404,7 @@ def set_mode(module, mode: bool) -> None:
     changes = vars(module).get("training", True) != mode
     vars(module)["training"] = mode
     if changes:
-        with _lock:
-            Modes.changed += 1
+        count_change()
     trace = current()
     if trace is not None:
         trace.write_mode(module)

@@ -16,18 +16,16 @@ import numpy as np
 from graphc import driver
 from graphc.api.record import from_numpy
 from graphc.errors import JitError
-from graphc.ir.dtype import DType
 from graphc.ir.node import Node
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current, stand_for_values
-from graphc.tracing.replay import FACTS, Replay, record, spec_of
+from graphc.tracing.replay import FACTS, STATIC, Replay, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, written_out
 
 VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
 SIGNATURES = 1024   # of one function; the oldest goes first
-_STATIC = (bool, complex, str, bytes, type(None), type(Ellipsis), slice, DType, type, np.dtype)
 
 
 def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
@@ -46,11 +44,14 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
                          values, for each of which f is traced anew
       a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
 
-    Tensors that f closes over are read at each call as well, and may be assigned to; so are the modes of modules:
+    Tensors that f closes over are read at each call as well, and may be assigned to. Where another tensor has come into
+    the place of one, f is traced anew: a global variable or a cell, a default value, an attribute, an element of a
+    list or dict, in f and in functions and objects that it names. (What it finds by other means, as a name that it
+    puts together for globals(), is not looked at; better assign: `w.assign(y)`.) Modes of modules are noticed, too:
     after `model.eval()` another trace serves, and after `model.train()` the first one again. Random numbers go on from
     call to call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number
-    or a NumPy array in a global variable, is a constant of the trace. `check=True` traces at every call, and raises
-    JitError where that gives another program: slow, for finding such a mistake.
+    or a NumPy array in a global variable, or another function, is a constant of the trace. `check=True` traces at
+    every call, and raises JitError where that gives another program: slow, for finding such a mistake.
 
     donate_argnums gives tensors away: their memory may serve the results, and using them afterwards raises. A NumPy
     array that still shows that memory, or one tensor given twice, raises JitError.
@@ -59,6 +60,9 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
     itself has a gradient (its history leads to a variable) can't come from a replay: f is then called as it is, and
     recorded. Return `x.detach()`, or call it in `no_grad`, where the history is not wanted. A loss that f calls
     `backward` on comes without a history.
+
+    f returns tensors, numbers, NumPy arrays and what may be static, in tuples, lists, dicts and dataclasses; or one of
+    its arguments. JitError for another object, whose tensors would not be found.
 
     A jitted function that is called by another one becomes part of it. `g.plan(*args)` shows what a call launches.
     Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments.
@@ -146,7 +150,7 @@ class Jitted:
             node, count = None, len(nodes)      # a replay counts who holds a node
             replays = self._replays.get(tuple(key), ())
             for place, replay in enumerate(replays):
-                if replay.modes is not None and not replay.modes.hold():
+                if replay.outside is not None and not replay.outside.holds():
                     continue
                 if replay.steady is not None:
                     result = replay.steady.run(replay, handles, nodes, numbers)
@@ -199,7 +203,8 @@ class Jitted:
         """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
         for replay in tuple(self._replays.get(call.key, ())):
             closed = replay.closed_for(call.handles)
-            if closed is None or replay.modes is not None and not replay.modes.hold():
+            outside = replay.outside
+            if closed is None or outside is not None and not outside.holds():
                 continue
             driver.realize([handle.node for handle in closed], "jit")
             if replay.accepts(list(call.handles), [handle.node for handle in call.handles]):
@@ -210,8 +215,9 @@ class Jitted:
         replay = Replay(record(self._f, call), call)
         with driver.lock:
             replays = self._replays.setdefault(call.key, [])
-            replays.insert(0, replay)
-            del replays[VARIANTS:]
+            # One that another tensor has been put in the place of holds on to its own in vain.
+            there = [old for old in replays if old.outside is None or not old.outside.is_past()]
+            replays[:] = [replay, *there][:VARIANTS]
             if len(self._replays) > SIGNATURES:
                 del self._replays[next(iter(self._replays))]
         return replay
@@ -284,7 +290,7 @@ def _leaf(value) -> tuple[Any, str, Sequence[Tensor]]:
         return value, "tensor", (value,)
     if kind is int or kind is float:
         return value, "number", ()
-    if isinstance(value, _STATIC):
+    if isinstance(value, STATIC):
         return value, "static", ()
     tensors = _module_tensors(value)
     if tensors is None:
@@ -351,6 +357,10 @@ class Call:
                                if kind == "tensor")
         self.key = tuple(key)
 
+    def objects(self) -> list:
+        """Arguments that are no tensors or numbers, and may hold tensors."""
+        return [value for part in self.parts for value, kind, _ in part.leaves if kind in ("static", "module")]
+
     def arguments(self, trace: Trace, tensors: Iterator[Tensor]) -> tuple[list, dict]:
         """What the function is called with in a trace: these tensors, and Scalars for numbers."""
         args, kwargs = [], {}
@@ -371,8 +381,9 @@ def _static_key(value) -> tuple:
     try:
         hash(value)
     except TypeError:
-        raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not",
-                       op="jit") from None
+        raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not", op="jit",
+                       fix="pass a tuple or a frozen dataclass, or each value as an argument of its own; an array "
+                       "needs not be static") from None
     return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
 
 

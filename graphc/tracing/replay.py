@@ -23,7 +23,8 @@ from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
-from graphc.tracing import Modes, Scalar, Trace, fixed, grad_of, numbers_of, recording
+from graphc.tracing import Outside, Scalar, Trace, fixed, grad_of, numbers_of, recording
+from graphc.tracing.places import Places
 from graphc.tracing.steady import Steady, fits
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _blank = object.__new__
 
 
 PENDING = ("pending",)      # of one that is still to be computed
+STATIC = (bool, complex, str, bytes, type(None), type(Ellipsis), slice, DType, type, np.dtype)
 
 
 def spec_of(node: Node) -> tuple:
@@ -53,6 +55,7 @@ class Recorded:
     handles    the tensors of a call, as the function saw them, then those that it closes over
     closed     the latter
     leaves     of what it returned, with their structure
+    places     where it could find tensors, before it was called
     looked     handle -> its gradient, where the function looked at it before it set one
     filled     handle -> its gradient now, where the function set one
     """
@@ -62,6 +65,7 @@ class Recorded:
         closes over, or for another argument, because they are one this time. Or (shared, which is what was recorded in
         that way) it sees the caller's tensors themselves."""
         self.shared = shared is not None
+        self.places = shared.places if shared else Places([f, *call.objects()])
         self.trace = trace = Trace()
         seen = [tensor if shared or kind == "module" else wrap(tensor.node)
                 for kind, tensor in zip(call.kinds, call.handles, strict=True)]
@@ -70,6 +74,7 @@ class Recorded:
                 trace.read(tensor)
             args, kwargs = call.arguments(trace, iter(seen))
             self.leaves, self.structure = flatten(f(*args, **kwargs))
+            _refuse_objects(f, self.leaves, call)
             for value in self.leaves:
                 if isinstance(value, Tensor):
                     trace.read(value)
@@ -108,6 +113,17 @@ class Recorded:
             wanted = driver.computed([*self._made(), *(value_of(self.now(k)) for k in self.written)])
             roots = [n for n in wanted if n.op is not BUFFER and n.op is not PARAM]
             return canonical.rebuild_canonical(canonical.canonicalize(roots))[0] if roots else ()
+
+
+def _refuse_objects(f: Callable, leaves: Sequence, call: Call) -> None:
+    """Tensors that an object holds would not be found; the next call would give those of this one."""
+    given = [value for part in call.parts for value, _, _ in part.leaves]
+    for leaf in leaves:
+        plain = isinstance(leaf, (Tensor, Scalar, int, float, np.ndarray, np.generic, *STATIC))
+        if not plain and not any(leaf is value for value in given):
+            name, kind = getattr(f, "__qualname__", type(f).__name__), type(leaf).__name__
+            raise JitError(f"{name} returns a {kind}, and what that holds is not known at the next call", op="jit",
+                           fix="return tensors, numbers, and tuples, lists, dicts or dataclasses of them")
 
 
 def record(f: Callable, call: Call) -> Recorded:
@@ -152,7 +168,7 @@ class Replay:
     inline         what f gives has a gradient, so it has to be recorded: it is called as it is
     pattern        which handles are the same tensor, where that matters: f assigns, or tensors are given away
     in_place       inputs of the program whose memory an output can take over
-    modes          of modules that f looked at, which a call has to find in the same: None where there are none
+    outside        modes of modules and places of tensors, which a call has to find the same: None where there are none
     """
 
     def __init__(self, recorded: Recorded, call: Call):
@@ -164,7 +180,7 @@ class Replay:
         self.closed, self.structure = recorded.closed, recorded.structure
         self.tape, self.draws = recorded.trace.tape, recorded.trace.draws
         self.inline: bool | None = None
-        self.modes: Modes | None = None
+        self.outside: Outside | None = None
 
         def read() -> None:
             if self.inline is None:
@@ -186,8 +202,8 @@ class Replay:
         self.looked = [(k, grad is not None) for k, grad in recorded.looked.items()]
         self.moving = [(j, k) for k, grad in recorded.looked.items() for j, t in enumerate(self.closed) if t is grad]
         self.inline = recorded.has_history()
-        if recorded.trace.modes and not self.inline:
-            self.modes = Modes(recorded.trace.modes)
+        if not self.inline:
+            self.outside = Outside(recorded.trace.modes, recorded.places, self.closed) or None
         if self.inline:
             self.in_place = []
             self.roots = recorded.computed()    # for `plan`

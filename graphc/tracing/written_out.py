@@ -88,9 +88,11 @@ class _Writer:
         lines = [f"if driver._current is not {current} or settings.disable is not {disable} or settings.verify or "
                  f"settings.matmul != {matmul} or dt._default_float is not {default} or "
                  f"{'' if strict else 'not '}marks.inside: return MISS"]
-        if self.replay.modes is not None:
-            modes, every = self.name("modes", self.replay.modes), self.name("every", tracing.Modes)
-            lines += [f"if {modes}.seen != {every}.changed: return MISS"]
+        outside = self.replay.outside
+        if outside is not None:
+            was, counted = self.name("outside", outside), self.name("counted", tracing.Counted)
+            lines += [f"if {was}.seen != {counted}.changes{f' or not {was}.in_place()' if outside.loose else ''}: "
+                      "return MISS"]
         for k, node in enumerate(self.nodes):
             dtype, shape = self.name("dtype", node.dtype), self.name("shape", node.shape)
             device = self.name("device", node.device)

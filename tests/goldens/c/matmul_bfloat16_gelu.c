@@ -271,14 +271,14 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
     int64_t there_stride)
 {
-    /* few rows are soon done with a panel: each turn of a tile asks for some lines of the next one */
+    /* each turn of a tile asks for some lines of the next panel, until it has been asked for */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
-    const int64_t all_turns = rows > 8 * GC_ROWS || !apart ? 0 : (rows + 1) / GC_ROWS * turns;
+    const int64_t all_turns = apart ? (rows + 1) / GC_ROWS * turns : 0;
     const int64_t asks = all_turns ? (lines + all_turns - 1) / all_turns : 0;
     float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
-        const char *next = (const char *)(b + apart);
+        const char *next = (const char *)(b + apart), *last = next + lines * 64;
         const int64_t across = MIN(columns - n, GC_PANEL);
         const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
         const int whole = across == vectors * GC_LANES;
@@ -289,7 +289,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
             if (vectors == GC_ABREAST && down > 4) {
                 gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next,
-                    asks);
+                    next < last ? asks : 0);
                 next += asks * turns * 64;
             }
             else if (vectors == GC_ABREAST)
@@ -354,7 +354,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_cd3c1ea4(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_b1ddea02(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
