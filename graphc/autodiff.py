@@ -126,7 +126,8 @@ def _of_several(node: Node, parts: list, srcs: list[Tensor]) -> Sequence | None:
     gs = [gc.zeros_like(y) if g is None else g for g, y in zip(gs, ys, strict=True)]
     found = None if node.op.grad is None else node.op.grad(gc, gs, ys, *srcs)
     if found is None and node.op.kind == LIBRARY and any(y.dtype.kind in "fc" for y in ys):
-        raise GradientError(f"{node.attrs[0]} has no gradient", op="grad", site=node.site)
+        raise GradientError(f"{node.attrs[0]} has no gradient", op="grad", site=node.site,
+                            fix="give it one by gc.custom_vjp, or stop at it by gc.stop_gradient")
     return found
 
 

@@ -22,7 +22,7 @@ from graphc.api.laziness import unlimited
 from graphc.api.manipulation import moveaxis
 from graphc.api.record import as_tensor, common_device, normalize_axis, wrap
 from graphc.api.reductions import any as any_
-from graphc.errors import BatchingError, ShapeError
+from graphc.errors import ArgumentError, BatchingError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops, routines
 from graphc.ir.body import Body, depending
@@ -47,9 +47,9 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
     while_loop whose condition differs goes on as long as that of any example holds; examples that are done keep their
     values. Indices of examples that are done, or on the other side, may be anything.
 
-    It can be nested, and combined with grad and jit. Raises ShapeError for batches of different sizes and axes that do
-    not fit, BatchingError for what can't be batched, TracerError where f asks for a value or
-    assigns to a tensor that it has not made.
+    It can be nested, and combined with grad and jit. Raises ShapeError for batches of different sizes,
+    ArgumentError for axes that do not fit the arguments or results, BatchingError for what can't be batched,
+    TracerError where f asks for a value or assigns to a tensor that it has not made.
 
     >>> import graphc as gc
     >>> a, b = gc.asarray([[1.0, 2.0], [3.0, 4.0]]), gc.asarray([10.0, 100.0])
@@ -62,7 +62,7 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
     def wrapped(*args, **kwargs):
         axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
         if len(axes) != len(args):
-            raise ShapeError(f"in_axes has {len(axes)} entries for {len(args)} arguments", op="vmap")
+            raise ArgumentError(f"in_axes has {len(axes)} entries for {len(args)} arguments", op="vmap")
         batched: dict[Node, Node] = {}
         given = [arg if axis is None else _examples(arg, _axes(axis, arg, "in_axes"), batched)
                  for arg, axis in zip(args, axes, strict=True)]
@@ -98,8 +98,8 @@ def _axes(axes, tree, name: str) -> list:
         return [axes] * len(flatten(tree)[0])
     else:
         kind = f"{type(tree).__name__}{f' of {len(tree)}' if isinstance(tree, (tuple, list, dict)) else ''}"
-        raise ShapeError(f"{name} has {axes!r} for a {kind}", op="vmap",
-                         fix="give one axis for all of it, or one for each of its parts")
+        raise ArgumentError(f"{name} has {axes!r} for a {kind}", op="vmap",
+                            fix="give one axis for all of it, or one for each of its parts")
     return [axis for part in parts for axis in _axes(*part, name)]
 
 
@@ -130,8 +130,8 @@ def _placed(one: Node, whole: Node | None, axis: int | None, lanes: _Lanes) -> T
     if axis is None and whole is None:
         return wrap(one)
     if axis is None:
-        raise ShapeError("out_axes is None for a result that differs by example", op="vmap", site=one.site,
-                         fix="give an axis for it, or reduce over the examples outside")
+        raise ArgumentError("out_axes is None for a result that differs by example", op="vmap", site=one.site,
+                            fix="give an axis for it, or reduce over the examples outside")
     found = wrap(_expanded(one, lanes) if whole is None else whole)
     return moveaxis(found, 0, normalize_axis(axis, found.ndim, "vmap"))
 

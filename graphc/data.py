@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 
 import graphc as gc
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
@@ -39,7 +39,7 @@ class DataLoader:
             raise TypeError(f"[DataLoader] batch_size is a {type(batch_size).__name__}, not an integer; several arrays "
                             "are one argument: DataLoader((x, y), batch_size=32)")
         if batch_size < 1:
-            raise ShapeError(f"a batch of {batch_size} samples", op="DataLoader", fix="use at least 1")
+            raise ArgumentError(f"a batch of {batch_size} samples", op="DataLoader", fix="use at least 1")
         self._items = None if _is_tree(data) else data
         if self._items is None:
             leaves, self._structure = flatten(data)
@@ -174,7 +174,7 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
         schedule=None, step: Callable | None = None) -> History:
     """Train a model: for each batch (x, y), one step of the optimiser on loss(model(x), y).
 
-    Raises ShapeError for batches of another form.
+    Raises ArgumentError for batches of another form.
 
     step: a function (x, y) -> loss to use instead of all that, e.g. a jitted one of your own; loss may be None then.
     schedule: its `step()` is called after each batch. progress: a bar with loss and throughput on the terminal.
@@ -187,7 +187,7 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
         return value.detach()
 
     if not len(loader):
-        raise ShapeError("the loader has no batch", op="fit", fix="look at its data, and at drop_last")
+        raise ArgumentError("the loader has no batch", op="fit", fix="look at its data, and at drop_last")
     step = step or plain
     history = History()
     model.train()
@@ -215,8 +215,9 @@ def _pair(batch) -> Sequence:
         return batch
     what = f"dict of {', '.join(map(str, batch))}" if isinstance(batch, dict) else type(batch).__name__
     what += f" of {len(batch)}" if isinstance(batch, (tuple, list)) else ""
-    raise ShapeError(f"a batch is a {what}, not a pair (x, y)", op="fit",
-                     fix="give the loader (x, y), or a transform that returns such pairs; or write the loop yourself")
+    raise ArgumentError(f"a batch is a {what}, not a pair (x, y)", op="fit",
+                        fix="give the loader (x, y), or a transform that returns such pairs; or write the loop "
+                        "yourself")
 
 
 def _state(optimizer) -> Sequence[Tensor]:

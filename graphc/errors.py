@@ -184,6 +184,10 @@ class ShapeError(GraphcError, ValueError):
     """Shapes that do not broadcast, multiply, reshape or concatenate."""
 
 
+class ArgumentError(GraphcError, ValueError):
+    """The value of an argument that is neither a shape nor a dtype: an unknown mode, a number out of bounds."""
+
+
 class AxisError(GraphcError, ValueError, IndexError):
     """An axis outside the array, or given twice. Derives from what numpy.exceptions.AxisError derives from."""
 
@@ -232,8 +236,8 @@ class JitError(GraphcError, TypeError):
     """A function or a call that jit cannot take: its arguments, a donation, or a trace that changed."""
 
 
-class StateError(GraphcError, KeyError):
-    """Names in a state that a module does not have, or lacks."""
+class StateError(GraphcError, KeyError, ValueError):
+    """Names in a state that a module or an optimiser does not have, or lacks."""
 
     __str__ = GraphcError.__str__   # KeyError's would quote the text
 

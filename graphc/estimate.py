@@ -17,7 +17,7 @@ from graphc import driver
 from graphc.api.axes import a_shape
 from graphc.api.laziness import unlimited
 from graphc.api.record import wrap
-from graphc.errors import DTypeError
+from graphc.errors import ArgumentError, DTypeError
 from graphc.ir.dtype import as_dtype, default_float
 from graphc.ir.node import Node, buffer
 from graphc.ir.ops import BUFFER, CONST, PARAM
@@ -134,7 +134,8 @@ def estimate_memory(f: Callable, *shapes, roles: Mapping[str, str] | None = None
                          op="estimate_memory")
     unknown = set((roles or {}).values()) - ROLES.keys()
     if unknown:
-        raise ValueError(f"{min(unknown, key=str)!r} is no role; use {', '.join(ROLES)}")
+        raise ArgumentError(f"{min(unknown, key=str)!r} is no role", op="estimate_memory",
+                            fix=f"use {', '.join(ROLES)}")
     names = {**_ROLE_OF, **(roles or {})}
     leaves, structure = flatten(tuple([_shapes_to_specs(shape) for shape in shapes]))
     nodes = [leaf.node if isinstance(leaf, Tensor) else leaf for leaf in leaves]

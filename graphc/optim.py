@@ -13,7 +13,7 @@ import numpy as np
 import graphc as gc
 from graphc import tracing
 from graphc.api.other_names import OF_AN_OPTIMISER, OPTIMISERS, Elsewhere, check_arguments, missing
-from graphc.errors import DTypeError, GradientError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, GradientError, StateError
 from graphc.nn.module import take_over
 from graphc.tensor import Tensor
 
@@ -98,14 +98,14 @@ class Optimizer:
         return found | {f"{name}.{i}": t.detach() for name, ts in self.state.items() for i, t in enumerate(ts)}
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on from a state. Raises ShapeError for other names or shapes; nothing is changed then."""
+        """Go on from a state. Raises StateError for other names, ShapeError for shapes; nothing is changed then."""
         if not isinstance(state, Mapping):
             raise DTypeError(f"a {type(state).__name__} is no state", op="load_state_dict",
                              fix="pass what state_dict() gave")
         own = {"count": self.count, "lr": self._lr}
         own |= {f"{name}.{i}": t for name, ts in self.state.items() for i, t in enumerate(ts)}
         if own.keys() != state.keys():
-            raise ShapeError(f"the state has other names: {', '.join(sorted(map(str, own.keys() ^ state.keys())))}",
+            raise StateError(f"the state has other names: {', '.join(sorted(map(str, own.keys() ^ state.keys())))}",
                              op="load_state_dict", fix="make the optimiser of the kind, and with as many parameters, "
                              "that the state was saved of")
         take_over(own, state)
@@ -124,7 +124,7 @@ def _checked(parameters, op: str) -> list[Tensor]:
                             fix="pass module.parameters()")
     found = list(parameters)
     if not found:
-        raise ShapeError("there are no parameters", op=op, fix="pass module.parameters()")
+        raise ArgumentError("there are no parameters", op=op, fix="pass module.parameters()")
     for p in found:
         if isinstance(p, dict):
             raise GradientError("a dict is no parameter: there are no groups of parameters", op=op,
@@ -155,7 +155,7 @@ class SGD(Optimizer):
 
     def __init__(self, parameters, lr: float, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0):
         if nesterov and not momentum:
-            raise ValueError("Nesterov's step needs a momentum")
+            raise ArgumentError("Nesterov's step needs a momentum", op="SGD", fix="pass momentum=0.9")
         self.momentum, self.nesterov = momentum, nesterov
         self.slots = ("momentum",) if momentum else ()
         super().__init__(parameters, lr, weight_decay)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.tensor import Tensor
 
 BLOCK = 32          # numbers that have a scale together
@@ -109,7 +109,8 @@ class Quantized(Struct, frozen=True):
         while a float has to be made of each. Raises ShapeError for what has fewer than two axes.
         """
         if self.scale.ndim < 2:
-            raise ShapeError(f"a shape of {self.shape} is no matrix", op="Quantized.packed")
+            raise ShapeError(f"a shape of {self.shape} is no matrix", op="Quantized.packed",
+                             fix="quantize an array of at least two axes")
         rows = self.shape[-2]
         if not rows or self.columns and not (words and self.codes.shape[-2] == BLOCK):
             return self
@@ -141,7 +142,7 @@ def quantized_matmul(x, weight: Quantized, bits: int = 8) -> Tensor:
     float32 and takes less time. A block's sum of products of integers is exact; times both scales, and with a block's
     offset times the sum of its rounded x, it is a float32; these are added up as any sum over an outer axis. A block
     of x that holds infinity or NaN gives NaN. Returns (..., rows) in the dtype of x. Raises ShapeError where widths
-    differ, ValueError for other bits.
+    differ, ArgumentError for other bits.
 
     >>> import graphc as gc
     >>> w = gc.weights.quantize(gc.arange(64.0).reshape((2, 32)), bits=8)
@@ -149,8 +150,8 @@ def quantized_matmul(x, weight: Quantized, bits: int = 8) -> Tensor:
     [495.9843..., 1520.0...]
     """
     if bits not in ((8, WIDE) if weight.bits == 4 else (8,)):
-        raise ValueError(f"quantized_matmul takes x in 8 bits, or with weights of 4 bits in {WIDE}, not in {bits} with "
-                         f"weights of {weight.bits}")
+        raise ArgumentError(f"x is not rounded to {bits} bits for weights of {weight.bits}",
+                            op="weights.quantized_matmul", fix=f"use 8, or with weights of 4 bits {WIDE}")
     rows, width = weight.shape[-2:] if len(weight.shape) == 2 else (0, -1)
     if x.ndim == 0 or x.shape[-1] != width:
         raise ShapeError(f"x of {x.shape} does not meet a weight of {weight.shape}", op="weights.quantized_matmul",
@@ -201,7 +202,7 @@ def concat(parts: Sequence[Quantized]) -> Quantized:
 def quantize(t, bits: int = 4) -> Quantized:
     """Blocks of 32 along the last axis: 8 bits from -max|x| to max|x|, or 4 bits from the least to the largest number.
 
-    Raises ShapeError where the last axis is no multiple of 32, ValueError for other bits.
+    Raises ShapeError where the last axis is no multiple of 32, ArgumentError for other bits.
 
     >>> import graphc as gc
     >>> w = gc.weights.quantize(gc.ones((64, 96)), bits=4)
@@ -209,10 +210,11 @@ def quantize(t, bits: int = 4) -> Quantized:
     ((64, 96), 3840, 1.0)
     """
     if bits not in (4, 8):
-        raise ValueError(f"quantize knows 4 and 8 bits, not {bits!r}")
+        raise ArgumentError(f"{bits!r} bits are not known", op="quantize", fix="use 4 or 8")
     t = gc.asarray(t).astype(gc.float32)
     if t.ndim == 0 or t.shape[-1] % BLOCK:
-        raise ShapeError(f"a shape of {t.shape} does not divide into blocks of {BLOCK}", op="quantize")
+        raise ShapeError(f"a shape of {t.shape} does not divide into blocks of {BLOCK}", op="quantize",
+                         fix=f"pad the last axis to a multiple of {BLOCK}")
     x = t.reshape((*t.shape[:-1], -1, BLOCK))
     low, high = x.min(axis=-1), x.max(axis=-1)
     low = low if bits == 4 else None

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphc import driver
-from graphc.errors import DTypeError, GradientError, ShapeError, TruthValueError, user_site
+from graphc.errors import ArgumentError, DTypeError, GradientError, ShapeError, TruthValueError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, const_value, topological, untracked, variable
@@ -243,7 +243,8 @@ class Tensor:
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
-                raise ValueError(f"a {array.dtype} tensor can't be seen as {np.dtype(dtype)} without a copy")
+                raise ArgumentError(f"a {array.dtype} tensor can't be seen as {np.dtype(dtype)} without a copy",
+                                    op="__array__", fix="leave copy=None")
             return array.astype(dtype)
         return array.copy() if copy else array
 
@@ -399,7 +400,7 @@ class Tensor:
     def to_device(self, device: str, /, *, stream=None) -> Tensor:
         """As `to`, by its name in the Array API. Streams are not offered."""
         if stream is not None:
-            raise ValueError("graphc has no streams: leave stream=None")
+            raise ArgumentError("graphc has no streams", op="to_device", fix="leave stream=None")
         return self.to(device)
 
     # ---- interchange
@@ -407,7 +408,8 @@ class Tensor:
     def __array_namespace__(self, *, api_version: str | None = None):
         import graphc
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-            raise ValueError(f"Array API version {api_version!r} is unknown; use {graphc.__array_api_version__!r}")
+            raise ArgumentError(f"Array API version {api_version!r} is unknown", op="__array_namespace__",
+                                fix=f"use {graphc.__array_api_version__!r}")
         return graphc
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):

@@ -9,7 +9,7 @@ import pytest
 from api_compare import check, raises, sample
 
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 
 
 def each(value, n: int) -> tuple:
@@ -175,8 +175,8 @@ def test_refusals():
     raises(ShapeError, "does not fit in (9, 9)", gc.conv2d, x, gc.ones((4, 3, 10, 3)))
     raises(ShapeError, "has 4 axes", gc.conv2d, gc.ones((3, 9)), w)
     raises(ShapeError, "bias of shape (3,)", gc.conv2d, x, w, gc.ones(3))
-    raises(ShapeError, "needs stride 1", gc.conv2d, x, w, None, 2, "same")
-    raises(ShapeError, "padding 'full' is not known", gc.conv2d, x, w, None, 1, "full")
-    raises(ShapeError, "stride (0, 0) must be at least 1", gc.conv2d, x, w, None, 0)
-    raises(ShapeError, "more than half", gc.max_pool2d, x, 2, None, 2)
-    raises(ShapeError, "must be less than stride", gc.conv_transpose2d, gc.ones((2, 4, 5, 5)), w, None, 1, 0, 1)
+    raises(ArgumentError, "needs stride 1", gc.conv2d, x, w, None, 2, "same")
+    raises(ArgumentError, "padding 'full' is not known", gc.conv2d, x, w, None, 1, "full")
+    raises(ArgumentError, "stride (0, 0) must be at least 1", gc.conv2d, x, w, None, 0)
+    raises(ArgumentError, "more than half", gc.max_pool2d, x, 2, None, 2)
+    raises(ArgumentError, "must be less than stride", gc.conv_transpose2d, gc.ones((2, 4, 5, 5)), w, None, 1, 0, 1)

@@ -8,7 +8,7 @@ import pytest
 
 import graphc as gc
 from graphc import data, nn, optim
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 
 
 @pytest.fixture(autouse=True)
@@ -59,9 +59,9 @@ def test_errors_and_early_ends():
         data.DataLoader((np.zeros(2), np.zeros(3)))
     with pytest.raises(TypeError, match=r"batch_size is a ndarray.*DataLoader\(\(x, y\), batch_size=32\)"):
         data.DataLoader(np.zeros(2), np.zeros(2))
-    with pytest.raises(ShapeError, match="the loader has no batch"):
+    with pytest.raises(ArgumentError, match="the loader has no batch"):
         data.fit(nn.Linear(1, 1), data.DataLoader((np.zeros((0, 1)),) * 2), None, nn.mse)
-    with pytest.raises(ShapeError, match="batch of 0"):
+    with pytest.raises(ArgumentError, match="batch of 0"):
         data.DataLoader(np.zeros(3), batch_size=0)
 
 
@@ -142,5 +142,5 @@ def test_what_a_loader_takes():
                                          ({"x": np.zeros(4), "y": np.zeros(4)}, "a dict of x, y")])
 def test_fit_says_which_batches_it_takes(given, text):
     net = nn.Linear(1, 1)
-    with pytest.raises(ShapeError, match=rf"(?s)batch is {text}, not a pair \(x, y\).*transform"):
+    with pytest.raises(ArgumentError, match=rf"(?s)batch is {text}, not a pair \(x, y\).*transform"):
         data.fit(net, data.DataLoader(given, 2), optim.SGD(net.parameters(), 0.1), nn.mse, progress=False)

@@ -123,6 +123,7 @@ def test_finding_the_site_is_quick():
 
 CAUGHT_BY = {
     "ShapeError": (ValueError,),
+    "ArgumentError": (ValueError,),
     "AxisError": (ValueError, IndexError),
     "DTypeError": (TypeError,),
     "IntegerOverflow": (OverflowError,),
@@ -132,7 +133,7 @@ CAUGHT_BY = {
     "TracerError": (RuntimeError,),
     "JitError": (TypeError,),
     "BatchingError": (NotImplementedError,),
-    "StateError": (KeyError,),
+    "StateError": (KeyError, ValueError),
     "WeightsError": (ValueError,),
     "GradientError": (ValueError,),
     "BackendError": (RuntimeError,),

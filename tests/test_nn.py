@@ -9,7 +9,7 @@ import pytest
 
 import graphc as gc
 from graphc import nn
-from graphc.errors import BackendError, DTypeError, ShapeError
+from graphc.errors import ArgumentError, BackendError, DTypeError, ShapeError
 from graphc.nn import functional as F
 from graphc.nn import init
 
@@ -142,7 +142,7 @@ def test_losses():
     target = np.array([[0.5, 0.5, 0, 0], [0.25] * 4, [0, 0, 1, 0]], np.float32)
     safe = np.where(target > 0, target, 1)
     close(nn.kl(gc.asarray(logs), gc.asarray(target), "batchmean"), (target * (np.log(safe) - logs)).sum() / 3)
-    with pytest.raises(ValueError, match="mean, sum or none"):
+    with pytest.raises(ArgumentError, match="mean, sum or none"):
         nn.mse(a, b, "average")
 
 
@@ -344,7 +344,7 @@ def test_dropout_of_everything():
     y.sum().backward()
     assert y.tolist() == [0.0, 0.0] and x.grad.tolist() == [0.0, 0.0]
     assert nn.Dropout(1.0).eval()(x).tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+    with pytest.raises(ArgumentError, match=r"in \[0, 1\]"):
         nn.Dropout(1.5)(x)
 
 

@@ -12,7 +12,7 @@ from test_gradients import check as check_gradient
 
 import graphc as gc
 from graphc import nn
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.nn import functional as F
 
 
@@ -124,13 +124,13 @@ def test_what_losses_refuse():
     x, y = gc.zeros((2, 3)), gc.asarray([0, 1])
     with pytest.raises(ShapeError, match=r"weights of shape \(2,\) do not fit 3 classes"):
         gc.cross_entropy(x, y, weight=gc.ones(2))
-    with pytest.raises(ShapeError, match="between 0 and 1, not 1.5"):
+    with pytest.raises(ArgumentError, match="between 0 and 1, not 1.5"):
         gc.cross_entropy(x, y, label_smoothing=1.5)
-    with pytest.raises(ShapeError, match="integer labels"):
+    with pytest.raises(ArgumentError, match="integer labels"):
         gc.cross_entropy(x, gc.softmax(x), ignore_index=0)
     with pytest.raises(IndexError):
         gc.realize(gc.cross_entropy(x, gc.asarray([0, 3]), ignore_index=-1))
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ArgumentError, match="must not be negative"):
         nn.smooth_l1(x, x, -1.0)
 
 
@@ -147,7 +147,7 @@ def test_gumbel_softmax_draws_by_the_weights():
         gc.random.seed(1)
         return gc.grad(lambda x: (F.gumbel_softmax(x, hard=hard) * gc.arange(3.0)).sum())(logits[0]).numpy()
     np.testing.assert_allclose(drawn(True), drawn(False), rtol=1e-12)
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ArgumentError, match="must be positive"):
         F.gumbel_softmax(logits, 0.0)
 
 
@@ -205,7 +205,7 @@ def test_what_interpolation_refuses():
             "either size or scale_factor": {}, "corners are not aligned": {"size": 8, "align_corners": True},
             "mode 'linear' does not fit 2 sizes": {"size": 8, "mode": "linear"}, "at least 1": {"scale_factor": 0.1},
             "'bicubic'": {"size": 8, "mode": "bicubic"}, "3 sizes or factors for the 2": {"size": (1, 2, 3)}}.items():
-        with pytest.raises(ShapeError, match=text):
+        with pytest.raises(ShapeError if text[0] in "a3" else ArgumentError, match=text):
             nn.interpolate(x, **options)
     with pytest.raises(DTypeError, match="nothing between"):
         nn.interpolate(x.long(), 8, mode="bilinear")

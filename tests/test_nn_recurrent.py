@@ -9,7 +9,7 @@ from test_gradients import check
 
 import graphc as gc
 from graphc import nn
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.nn import recurrent
 
 KINDS = ["RNN", "LSTM", "GRU"]
@@ -133,7 +133,7 @@ def test_it_says_what_does_not_fit():
         layer(gc.ones((5, 2, 3)), gc.ones((3, 1, 2, 4)))
     with pytest.raises(ShapeError, match="neither a sequence nor a batch"):
         layer(gc.ones(3))
-    with pytest.raises(ValueError, match="tanh or relu"):
+    with pytest.raises(ArgumentError, match="tanh or relu"):
         nn.RNN(3, 4, nonlinearity="sin")
 
 

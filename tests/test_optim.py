@@ -6,7 +6,7 @@ import pytest
 
 import graphc as gc
 from graphc import nn, optim
-from graphc.errors import DTypeError, GradientError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, GradientError, ShapeError, StateError
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_state_goes_round():
     train(first, a, 3)
     train(second, b, 3)
     assert a.item() == b.item()
-    with pytest.raises(ShapeError, match="other names: count"):
+    with pytest.raises(StateError, match="other names: count"):
         state = first.state_dict()
         del state["count"]
         second.load_state_dict(state)
@@ -216,7 +216,7 @@ def test_a_parameter_is_given_once():
 
 
 def test_errors():
-    with pytest.raises(ShapeError, match="no parameters"):
+    with pytest.raises(ArgumentError, match="no parameters"):
         optim.SGD([], lr=0.1)
     with pytest.raises(GradientError, match="does not require a gradient"):
         optim.Adam([gc.ones(2)])
@@ -226,7 +226,7 @@ def test_errors():
         optim.Adam([{"params": nn.Linear(2, 2).parameters(), "lr": 0.1}])
     with pytest.raises(GradientError, match=r"(?s)a tuple is no parameter.*module.parameters\(\)"):
         optim.Adam(nn.Linear(2, 2).named_parameters())
-    with pytest.raises(ValueError, match="momentum"):
+    with pytest.raises(ArgumentError, match="momentum"):
         optim.SGD([nn.parameter(np.ones(1))], lr=0.1, nesterov=True)
 
 

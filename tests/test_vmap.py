@@ -6,7 +6,7 @@ import pytest
 from test_gradients import CASES
 
 import graphc as gc
-from graphc.errors import ShapeError, TracerError
+from graphc.errors import ArgumentError, ShapeError, TracerError
 from graphc.ir.node import topological
 
 NEEDS_VALUES = {"gather mask"}      # boolean masks that are constants still count their elements
@@ -118,11 +118,11 @@ def test_errors():
         gc.vmap(lambda a, b: a + b, in_axes=(0, 1))(x, x)
     with pytest.raises(ShapeError, match="no argument has a batch axis"):
         gc.vmap(lambda a: a, in_axes=None)(x)
-    with pytest.raises(ShapeError, match="1 entries for 2"):
+    with pytest.raises(ArgumentError, match="1 entries for 2"):
         gc.vmap(lambda a, b: a, in_axes=(0,))(x, x)
-    with pytest.raises(ShapeError, match=r"out_axes has \(0,\) for a tuple of 2"):
+    with pytest.raises(ArgumentError, match=r"out_axes has \(0,\) for a tuple of 2"):
         gc.vmap(lambda a: (a, a), out_axes=(0,))(x)
-    with pytest.raises(ShapeError, match="differs by example"):
+    with pytest.raises(ArgumentError, match="differs by example"):
         gc.vmap(lambda a: a * 2, out_axes=None)(x)
     with pytest.raises(TracerError, match="differs by example"):
         gc.vmap(lambda a: a if a.sum() > 0 else -a)(x)

@@ -15,7 +15,7 @@ from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, tanh, where
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
 from graphc.api.record import as_float, as_tensor, cast, elementwise, normalize_axis
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 
@@ -120,7 +120,7 @@ def gelu(x, /, approximate: str = "none"):
     if approximate == "tanh":
         return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1.0)
     if approximate != "none":
-        raise ShapeError(f"approximate must be 'none' or 'tanh', not {approximate!r}", op="gelu")
+        raise ArgumentError(f"approximate must be 'none' or 'tanh', not {approximate!r}", op="gelu")
     return x * 0.5 * (erf(x * sqrt(0.5)) + 1.0)
 
 
@@ -237,7 +237,7 @@ def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean",
     if weight is not None and (weight := cast(as_tensor(weight), scores.dtype)).shape != (n,):
         raise ShapeError(f"weights of shape {weight.shape} do not fit {n} classes", op="cross_entropy")
     if not 0 <= label_smoothing <= 1:
-        raise ShapeError(f"label_smoothing must be between 0 and 1, not {label_smoothing}", op="cross_entropy")
+        raise ArgumentError(f"label_smoothing must be between 0 and 1, not {label_smoothing}", op="cross_entropy")
     if target.dtype.kind in "iu":
         if target.shape != scores.shape[:-1]:
             raise ShapeError(f"labels of shape {target.shape} do not fit logits of shape {logits.shape}",
@@ -251,8 +251,8 @@ def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean",
     elif target.shape == logits.shape and ignore_index is None:
         chosen, kept, counts = scores * moveaxis(target, axis, -1), None, None
     elif target.shape == logits.shape:
-        raise ShapeError("probabilities have no label to be ignored", op="cross_entropy",
-                         fix="leave ignore_index away, or give integer labels")
+        raise ArgumentError("probabilities have no label to be ignored", op="cross_entropy",
+                            fix="leave ignore_index away, or give integer labels")
     else:
         raise ShapeError(f"probabilities of shape {target.shape} do not fit logits of shape {logits.shape}",
                          op="cross_entropy")
@@ -267,7 +267,7 @@ def _reduced(losses, counts, reduction: str):
     if reduction == "none":
         return losses
     if reduction not in ("mean", "sum"):
-        raise ShapeError(f"reduction must be mean, sum or none, not {reduction!r}", op="cross_entropy")
+        raise ArgumentError(f"reduction must be mean, sum or none, not {reduction!r}", op="cross_entropy")
     if reduction == "mean" and counts is not None:
         return red.sum(losses) / red.sum(counts)
     return red.mean(losses) if reduction == "mean" else red.sum(losses)

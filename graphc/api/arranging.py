@@ -16,7 +16,7 @@ from graphc.api.manipulation import (
     stack, swapaxes,
 )
 from graphc.api.record import anew, as_tensor, cast, from_numpy, normalize_axis, to_array
-from graphc.errors import DTypeError, IndexOutOfRange, ShapeError
+from graphc.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from graphc.ir import dtype as dt
 
 
@@ -80,8 +80,8 @@ def select(conditions: Sequence, choices: Sequence, /, default=0):
     [0, -1, -2, 0]
     """
     if len(conditions) != len(choices) or not len(conditions):
-        raise ShapeError(f"{len(conditions)} conditions and {len(choices)} choices", op="select",
-                         fix="give one choice for each condition")
+        raise ArgumentError(f"{len(conditions)} conditions and {len(choices)} choices", op="select",
+                            fix="give one choice for each condition")
     found = default
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)

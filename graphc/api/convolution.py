@@ -17,7 +17,7 @@ from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_float, as_tensor, cast, wrap
 from graphc.api.windows import overlap_add, sliding_window_view
-from graphc.errors import ShapeError, user_site
+from graphc.errors import ArgumentError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir.node import make
 from graphc.ir.ops import ALIAS
@@ -93,9 +93,9 @@ def _each(value, n: int, op: str, what: str, least: int = 0) -> tuple[int, ...]:
     values = values * n if len(values) == 1 else values
     found = tuple(an_int(v, op, what) for v in values)
     if len(found) != n:
-        raise ShapeError(f"{what} {found} is not one number, nor one for each of {n} axes", op=op)
+        raise ArgumentError(f"{what} {found} is not one number, nor one for each of {n} axes", op=op)
     if min(found, default=least) < least:
-        raise ShapeError(f"{what} {found} must be at least {least}", op=op)
+        raise ArgumentError(f"{what} {found} must be at least {least}", op=op)
     return found
 
 
@@ -113,11 +113,11 @@ def _padding(padding, kernel, stride, dilation, op: str) -> list[tuple[int, int]
         padding = 0
     if padding == "same":
         if any(s != 1 for s in stride):
-            raise ShapeError(f"padding 'same' needs stride 1, not {stride}", op=op)
+            raise ArgumentError(f"padding 'same' needs stride 1, not {stride}", op=op)
         spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
         return [(s // 2, s - s // 2) for s in spans]
     if isinstance(padding, str):
-        raise ShapeError(f"padding {padding!r} is not known", op=op, fix="use numbers, 'same' or 'valid'")
+        raise ArgumentError(f"padding {padding!r} is not known", op=op, fix="use numbers, 'same' or 'valid'")
     return [(p, p) for p in _each(padding, len(kernel), op, "padding")]
 
 
@@ -266,7 +266,7 @@ def _transposed(op: str, n: int, x, weight, bias, stride, padding, output_paddin
         raise ShapeError(f"shapes {x.shape} and {weight.shape} do not fit with groups={groups}: the input has "
                          f"{x.shape[1]} channels, the weight takes {channels}", op=op)
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise ShapeError(f"output_padding {extra} must be less than stride {stride} or dilation {dilation}", op=op)
+        raise ArgumentError(f"output_padding {extra} must be less than stride {stride} or dilation {dilation}", op=op)
     spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if prod(stride) == 1:
         pads = [(span - p, span - p + e) for span, p, e in zip(spans, padding, extra, strict=True)]
@@ -311,7 +311,7 @@ _MAX_POOL = """The largest element of each window; NaN where there is one.
     or one for each of the {n} axes. What is padded is less than every element. ceil_mode: a last window that begins
     inside the array may end outside.
 
-    Raises ShapeError (a ValueError) if a window does not fit, or if padding is more than half of it.
+    Raises ShapeError if a window does not fit, ArgumentError if padding is more than half of it: both ValueErrors.
 """
 _AVG_POOL = """The mean of each window.
 
@@ -319,7 +319,7 @@ _AVG_POOL = """The mean of each window.
     for each of the {n} axes. ceil_mode: a last window that begins inside the array may end outside. count_include_pad:
     padding counts as elements that are 0. divisor_override: what sums are divided by, not the size of the window.
 
-    Raises ShapeError (a ValueError) if a window does not fit, or if padding is more than half of it.
+    Raises ShapeError if a window does not fit, ArgumentError if padding is more than half of it: both ValueErrors.
 """
 
 
@@ -373,7 +373,7 @@ def _pooled(op: str, n: int, x, kernel, stride, padding, dilation, ceil: bool, f
     stride = kernel if stride is None else _each(stride, n, op, "stride", 1)
     padding, dilation = _each(padding, n, op, "padding"), _each(dilation, n, op, "dilation", 1)
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
-        raise ShapeError(f"padding {padding} is more than half of the window {kernel}", op=op)
+        raise ArgumentError(f"padding {padding} is more than half of the window {kernel}", op=op)
     pads = []
     for size, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation, strict=True):
         rest = size + 2 * p - (d * (k - 1) + 1)

@@ -13,7 +13,7 @@ from graphc.api import record
 from graphc.api.axes import a_shape, an_int
 from graphc.api.elementwise import add, equal, floor, greater_equal, less_equal, multiply, where
 from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, scalar, wrap
-from graphc.errors import DTypeError, IntegerOverflow, ShapeError, TracerError, user_site
+from graphc.errors import ArgumentError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, default_float
@@ -29,7 +29,7 @@ def asarray(obj, /, dtype=None, *, device: str | None = None, copy: bool | None 
     DLPack, `__array__` or the buffer protocol.
 
     copy=None: a writable array is copied now, so that later writes to it change nothing that was recorded; a read-only
-    contiguous one is aliased. copy=False: always aliased; raises ShapeError (a ValueError) where that is impossible,
+    contiguous one is aliased. copy=False: always aliased; raises ArgumentError (a ValueError) where that is impossible,
     and it is on you not to write to the array while tensors made from it live. copy=True: always copied.
 
     Python floats get the default float, integers int64; a Python integer that does not fit dtype raises OverflowError.
@@ -61,8 +61,8 @@ dtypes.asarray = asarray
 def _shared(tensor: Tensor, copy: bool | None) -> Tensor:
     """The tensor that was made of somebody's memory, if that is what was asked for."""
     if copy is False and tensor.node.value.remote:
-        raise ShapeError(f"a copy is needed: {tensor.device} has memory of its own", op="asarray",
-                         fix="leave copy=None")
+        raise ArgumentError(f"a copy is needed: {tensor.device} has memory of its own", op="asarray",
+                            fix="leave copy=None")
     return tensor
 
 
@@ -70,7 +70,7 @@ def _from_tensor(tensor: Tensor, dtype: DType | None, device: str | None, copy: 
     """The tensor itself where there is nothing to do, as in NumPy; else, or for a copy, a new handle: values never
     change."""
     if copy is False and dtype not in (None, tensor.dtype):
-        raise ShapeError(f"{tensor.dtype} can't become {dtype} without a copy", op="asarray", fix="leave copy=None")
+        raise ArgumentError(f"{tensor.dtype} can't become {dtype} without a copy", op="asarray", fix="leave copy=None")
     if not copy and dtype in (None, tensor.dtype) and device in (None, tensor.device):
         return tensor
     result = cast(tensor, dtype or tensor.dtype)
@@ -79,7 +79,7 @@ def _from_tensor(tensor: Tensor, dtype: DType | None, device: str | None, copy: 
 
 def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:
     if copy is False:
-        raise ShapeError("a number has no memory to share", op="asarray", fix="leave copy=None")
+        raise ArgumentError("a number has no memory to share", op="asarray", fix="leave copy=None")
     if dtype is None or isinstance(value, np.generic):
         return cast(as_tensor(value), dtype or as_tensor(value).dtype)
     if isinstance(value, Scalar):
@@ -94,7 +94,7 @@ def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:
 
 def _from_sequence(values, dtype: DType | None, device: str | None, copy: bool | None) -> Tensor:
     if copy is False:
-        raise ShapeError("a list has no memory to share", op="asarray", fix="leave copy=None")
+        raise ArgumentError("a list has no memory to share", op="asarray", fix="leave copy=None")
     if record.holds_recorded(values):
         joined = stacked(values, dtype, "asarray")
         return joined if device is None else joined.to(device)
@@ -277,7 +277,7 @@ def _real_number(value, name: str) -> None:
     if not isinstance(value, int | float):
         raise DTypeError(f"{value!r} is not a real number", op=name)
     if not math.isfinite(value):
-        raise ShapeError(f"{value} has no place in a row of numbers", op=name)
+        raise ArgumentError(f"{value} has no place in a row of numbers", op=name)
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device: str | None = None):
@@ -327,7 +327,7 @@ def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = 
     """
     num = an_int(num, "linspace", "the number of samples")
     if num < 0:
-        raise ShapeError(f"the number of samples, {num}, must not be negative", op="linspace")
+        raise ArgumentError(f"the number of samples, {num}, must not be negative", op="linspace")
     start, stop = _end(start), _end(stop)
     is_complex = any(isinstance(v, complex) or isinstance(v, Tensor) and v.dtype.kind == "c" for v in (start, stop))
     carried = dtypes.complex128 if is_complex else dtypes.float64
@@ -436,7 +436,7 @@ def meshgrid(*arrays, indexing: str = "xy", sparse: bool = False) -> list:
     [[[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]]]
     """
     if indexing not in ("xy", "ij"):
-        raise ShapeError(f"indexing {indexing!r} is unknown", op="meshgrid", fix="use 'xy' or 'ij'")
+        raise ArgumentError(f"indexing {indexing!r} is unknown", op="meshgrid", fix="use 'xy' or 'ij'")
     tensors = [as_tensor(a, None, "meshgrid") for a in arrays]
     for t in tensors:
         if t.ndim > 1:

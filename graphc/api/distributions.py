@@ -22,7 +22,7 @@ from graphc.api.reductions import any as any_
 from graphc.api.reductions import cumulative_sum
 from graphc.api.reductions import sum as sum_
 from graphc.api.sorting import searchsorted
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
@@ -95,7 +95,7 @@ class Distributions:
         True
         """
         if all(isinstance(x, int | float) for x in (left, mode, right)) and not left <= mode <= right > left:
-            raise ShapeError(f"{left}, {mode} and {right} do not rise", op="triangular")
+            raise ArgumentError(f"{left}, {mode} and {right} do not rise", op="triangular")
         u, left, mode, right, dtype = self._drawn("triangular", size, dtype, left, mode, right)
         rise = (mode - left) / (right - left)
         up, down = left + sqrt(u * ((right - left) * (mode - left))), sqrt((1 - u) * ((right - left) * (right - mode)))
@@ -323,14 +323,14 @@ _DOMAINS = {
 
 
 def check(name: str, *parameters) -> None:
-    """Raise ShapeError, as NumPy its ValueError, for parameters that the distribution does not have. Those in tensors
-    are not looked at: they may not be computed yet."""
+    """Raise ArgumentError, as NumPy its ValueError, for parameters that the distribution does not have. Those in
+    tensors are not looked at: they may not be computed yet."""
     for x, domain in zip(parameters, _DOMAINS.get(name, ()), strict=False):
         if domain is None or not _is_known(x):
             continue
         words, above, most = domain
         if not np.all(above(x, 0) & np.less_equal(x, most)):
-            raise ShapeError(f"a parameter must be {words}, not {x}", op=name)
+            raise ArgumentError(f"a parameter must be {words}, not {x}", op=name)
 
 
 def _is_known(x) -> bool:
@@ -359,7 +359,7 @@ def _bounds(first: int, logs: np.ndarray) -> tuple[int, np.ndarray]:
 
 def _poisson_bounds(lam: float) -> tuple[int, np.ndarray]:
     if not 0 <= lam < 1e12:
-        raise ShapeError(f"the mean must be between 0 and 1e12, not {lam}", op="poisson")
+        raise ArgumentError(f"the mean must be between 0 and 1e12, not {lam}", op="poisson")
     reach = 10 * math.sqrt(lam) + 60
     k = np.arange(max(0, math.floor(lam - reach)), math.ceil(lam + reach) + 1) if lam else np.zeros(1)
     logs = k * math.log(lam) - lam - _log_factorials(k) if lam else np.zeros(1)
@@ -368,7 +368,7 @@ def _poisson_bounds(lam: float) -> tuple[int, np.ndarray]:
 
 def _binomial_bounds(n: int, p: float) -> tuple[int, np.ndarray]:
     if n != int(n) or n < 0 or not 0 <= p <= 1:
-        raise ShapeError(f"needs a whole number of trials and a probability, not {n} and {p}", op="binomial")
+        raise ArgumentError(f"needs a whole number of trials and a probability, not {n} and {p}", op="binomial")
     if p in (0, 1) or not n:
         return int(n * p), np.zeros(0)
     reach = 10 * math.sqrt(n * p * (1 - p)) + 60

@@ -14,7 +14,7 @@ import numpy as np
 from graphc.api import reductions as red
 from graphc.api.manipulation import permute_dims, reshape, slice_axis
 from graphc.api.products import matmul, promoted, sum_of_products
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -30,7 +30,8 @@ def einsum(subscripts: str, /, *operands, optimize=False):
     optimize: in which order more than two operands are multiplied. False: from left to right. True, "greedy" or
     "optimal": in the order with few multiplications that numpy.einsum_path finds; or a path of its.
 
-    Raises ShapeError (a ValueError) for subscripts that do not fit the operands, or an unknown optimize.
+    Raises ShapeError for sizes that do not fit the subscripts, ArgumentError for subscripts that do not fit the number
+    of operands and for an unknown optimize; both are ValueErrors.
 
     >>> import graphc as gc
     >>> gc.einsum("ij,jk->ik", gc.ones((2, 3)), gc.ones((3, 4))).shape
@@ -79,8 +80,8 @@ def _path(terms: list[str], result: str, tensors: list, optimize) -> list[tuple[
     try:
         return np.einsum_path(f"{','.join(terms)}->{result}", *examples, optimize=optimize)[0][1:]
     except (KeyError, TypeError, RuntimeError, ValueError) as error:
-        raise ShapeError(f"optimize={optimize!r}: {error}", op="einsum",
-                         fix="use True, False, 'greedy' or 'optimal'") from None
+        raise ArgumentError(f"optimize={optimize!r}: {error}", op="einsum",
+                            fix="use True, False, 'greedy' or 'optimal'") from None
 
 
 def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
@@ -89,10 +90,10 @@ def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
     left, arrow, result = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(tensors):
-        raise ShapeError(f"{subscripts!r} names {len(terms)} operands, but there are {len(tensors)}", op="einsum")
+        raise ArgumentError(f"{subscripts!r} names {len(terms)} operands, but there are {len(tensors)}", op="einsum")
     wrong = set(text.replace("...", "").replace("->", "").replace(",", "")) - set(_LETTERS)
     if wrong:
-        raise ShapeError(f"{subscripts!r} holds {sorted(wrong)[0]!r}, which is no label", op="einsum")
+        raise ArgumentError(f"{subscripts!r} holds {sorted(wrong)[0]!r}, which is no label", op="einsum")
     free = [c for c in _LETTERS if c not in text]
     filled, longest = [], ""
     for term, x in zip(terms, tensors, strict=True):
@@ -109,8 +110,8 @@ def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
     result = result.replace("...", longest)
     for label in result:
         if result.count(label) > 1 or not any(label in term for term in filled):
-            raise ShapeError(f"{subscripts!r}: label {label!r} of the result must occur in an operand, and once in the "
-                             "result", op="einsum")
+            raise ArgumentError(f"{subscripts!r}: label {label!r} of the result must occur in an operand, and once in "
+                                "the result", op="einsum")
     return filled, result
 
 

@@ -16,7 +16,7 @@ from graphc.api.creation import iota
 from graphc.api.library import library
 from graphc.api.manipulation import concat, roll
 from graphc.api.record import as_tensor, cast, normalize_axis
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import dtype as dt
 
 __all__ = [
@@ -30,7 +30,7 @@ _NORMS = ("backward", "ortho", "forward")
 def _operand(x, name: str, norm: str, real: bool):
     x = as_tensor(x)
     if norm not in _NORMS:
-        raise ShapeError(f"norm must be one of {', '.join(_NORMS)}, not {norm!r}", op=name)
+        raise ArgumentError(f"norm must be one of {', '.join(_NORMS)}, not {norm!r}", op=name)
     if real and x.dtype.kind == "c":
         raise DTypeError(f"needs real input, not {x.dtype}", op=name, fix="use fft or fftn")
     if x.dtype.kind in "biu":
@@ -114,7 +114,7 @@ def _several(name: str, x, s, axes, norm, *, real=False, half=False):
     else:
         sizes = list(a_shape(s, name))
     if len(sizes) != len(axes):
-        raise ShapeError(f"{len(sizes)} sizes do not belong to {len(axes)} axes", op=name)
+        raise ArgumentError(f"{len(sizes)} sizes do not belong to {len(axes)} axes", op=name)
     if not axes and (real or half):
         raise ShapeError("needs at least one axis", op=name)
     if min(sizes, default=1) < 1:

@@ -17,7 +17,7 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
 from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
-from graphc.errors import DTypeError, ShapeError, user_site
+from graphc.errors import ArgumentError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.node import Node, make, topological
@@ -113,7 +113,7 @@ def take(x, indices, /, axis: int | None = None, *, mode: str = "raise"):
     [7, 5]
     """
     if mode not in ("raise", "wrap", "clip"):
-        raise ShapeError(f"there is no mode {mode!r}", op="take", fix="use 'raise', 'wrap' or 'clip'")
+        raise ArgumentError(f"there is no mode {mode!r}", op="take", fix="use 'raise', 'wrap' or 'clip'")
     x = as_tensor(x, None, "take")
     if axis is None:
         x, axis = reshape_to(x, (x.size,)), 0

@@ -34,7 +34,7 @@ from graphc.api.manipulation import (
 from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
 
 __all__ = [
@@ -244,7 +244,8 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     x = as_float(x, "vector_norm")
     size = abs_(x)
     if not isinstance(ord, int | float | np.integer | np.floating):
-        raise ShapeError(f"there is no vector norm {ord!r}", op="vector_norm", fix="use inf, -inf, 0 or another number")
+        raise ArgumentError(f"there is no vector norm {ord!r}", op="vector_norm",
+                            fix="use inf, -inf, 0 or another number")
     if ord == inf:
         return _largest(size, axis, keepdims)
     if ord == -inf:
@@ -281,8 +282,8 @@ def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):  # noqa: A002
         pick = {2: _largest, -2: red.min, "nuc": red.sum}[ord]
         found = expand_dims(pick(svdvals(x), axis=-1, keepdims=True), -1)
     else:
-        raise ShapeError(f"there is no matrix norm {ord!r}", op="matrix_norm",
-                         fix="use fro, nuc, 1, -1, 2, -2, inf, -inf")
+        raise ArgumentError(f"there is no matrix norm {ord!r}", op="matrix_norm",
+                            fix="use fro, nuc, 1, -1, 2, -2, inf, -inf")
     return found if keepdims else reshape(found, x.shape[:-2])
 
 
@@ -302,7 +303,7 @@ def norm(x, /, ord=None, axis=None, *, keepdims: bool = False):  # noqa: A002
     if len(axes) == 1:
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
-        raise ShapeError(f"a norm is over one or two axes, not {len(axes)}", op="norm")
+        raise ArgumentError(f"a norm is over one or two axes, not {len(axes)}", op="norm")
     found = matrix_norm(moveaxis(x, axes, (-2, -1)), keepdims=keepdims, ord="fro" if ord is None else ord)
     return moveaxis(found, (-2, -1), axes) if keepdims else found
 
@@ -394,7 +395,7 @@ def qr(x, /, mode: str = "reduced") -> QR:
     [(3, 2), (2, 2)]
     """
     if mode not in ("reduced", "complete"):
-        raise ShapeError(f"mode must be 'reduced' or 'complete', not {mode!r}", op="qr")
+        raise ArgumentError(f"mode must be 'reduced' or 'complete', not {mode!r}", op="qr")
     return QR(*_lapack("qr", (mode == "complete",), _stack(x, "qr")))
 
 
@@ -415,7 +416,7 @@ def svdvals(x, /):
 
 def _triangle(which: str, name: str) -> str:
     if which not in ("L", "U", "l", "u"):
-        raise ShapeError(f"UPLO must be 'L' or 'U', not {which!r}", op=name)
+        raise ArgumentError(f"UPLO must be 'L' or 'U', not {which!r}", op=name)
     return which
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from graphc import driver
 from graphc.api.called import called
 from graphc.api.record import as_tensor, cast, common_device, reshape_to, wrap
-from graphc.errors import DTypeError, ShapeError, Site, user_site
+from graphc.errors import ArgumentError, DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.body import close, differentiable, kept, placeholder, substituted
@@ -206,7 +206,7 @@ def _turns(sliced: _Tree, length: int | None) -> int:
                          fix="pass arrays of one length, or length=")
     (turns,) = lengths
     if turns < 0:
-        raise ShapeError(f"length is {turns}", op="scan", fix="use 0 or more")
+        raise ArgumentError(f"length is {turns}", op="scan", fix="use 0 or more")
     return turns
 
 

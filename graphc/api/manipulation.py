@@ -13,7 +13,7 @@ import numpy as np
 from graphc.api import record
 from graphc.api.axes import a_shape, an_int, filled_in, ordered_axes
 from graphc.api.record import as_tensor, cast, common_device, movement, normalize_axis, wrap
-from graphc.errors import AxisError, DTypeError, ShapeError, user_site
+from graphc.errors import ArgumentError, AxisError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import make
@@ -43,8 +43,8 @@ def reshape(x, /, shape, order: str = "C", *, copy: bool | None = None):
 def _columns_first(x, order: str, name: str):
     """x with its axes reversed, so that its row-major order is the column-major one of x, for order "F"."""
     if order != "F":
-        raise ShapeError(f"order must be 'C' or 'F', not {order!r}", op=name,
-                         fix="a tensor has no order in memory that 'A' or 'K' could keep: name one")
+        raise ArgumentError(f"order must be 'C' or 'F', not {order!r}", op=name,
+                            fix="a tensor has no order in memory that 'A' or 'K' could keep: name one")
     return transpose(x)
 
 
@@ -177,7 +177,7 @@ def moveaxis(x, source, destination, /):
     source = ordered_axes(source, x.ndim, "moveaxis")
     destination = ordered_axes(destination, x.ndim, "moveaxis")
     if len(source) != len(destination):
-        raise ShapeError(f"{len(source)} axes cannot move to {len(destination)} places", op="moveaxis")
+        raise ArgumentError(f"{len(source)} axes cannot move to {len(destination)} places", op="moveaxis")
     order = [a for a in range(x.ndim) if a not in source]
     for place, axis in sorted(zip(destination, source, strict=True)):
         order.insert(place, axis)
@@ -344,7 +344,7 @@ def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
         return [slice_axis(x, axis, r.start, len(r)) for r in ranges]
     parts = an_int(indices_or_sections, "split", "the number of parts")
     if parts < 1:
-        raise ShapeError(f"cannot cut into {parts} parts", op="split")
+        raise ArgumentError(f"cannot cut into {parts} parts", op="split")
     each, larger = divmod(n, parts)
     starts = [i * each + min(i, larger) for i in range(parts + 1)]
     return [slice_axis(x, axis, a, b - a) for a, b in zip(starts, starts[1:], strict=False)]
@@ -417,7 +417,7 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
     shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,)
     count = max(len(axes), len(shifts))
     if {len(axes), len(shifts)} - {1, count}:
-        raise ShapeError(f"{len(shifts)} shifts do not belong to {len(axes)} axes", op="roll")
+        raise ArgumentError(f"{len(shifts)} shifts do not belong to {len(axes)} axes", op="roll")
     for a, s in zip(axes * (count // len(axes)), shifts * (count // len(shifts)), strict=True):
         x = _roll(x, an_int(s, "roll", "shift"), normalize_axis(a, x.ndim, "roll"))
     return record.anew(x)
@@ -458,7 +458,7 @@ def repeat(x, repeats, /, axis: int | None = None):
     if counts.dtype.kind not in "biu":
         raise DTypeError(f"repeats must be integers, not {counts.dtype}", op="repeat")
     if (counts < 0).any():
-        raise ShapeError("repeats must not be negative", op="repeat")
+        raise ArgumentError("repeats must not be negative", op="repeat")
     if counts.size == 1:
         times = int(counts.reshape(()))
         if times == 1:

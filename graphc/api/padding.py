@@ -11,7 +11,7 @@ from graphc.api.record import as_tensor, cast, movement
 from graphc.api.reductions import max as max_of
 from graphc.api.reductions import mean
 from graphc.api.reductions import min as min_of
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import ops
 
 
@@ -24,7 +24,8 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     axis, or of its stat_length outermost elements, given as pad_width), "linear_ramp" (in equal steps to end_values,
     as constant_values).
 
-    Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements.
+    Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements; ArgumentError for
+    negative widths and an unknown mode.
 
     >>> import graphc as gc
     >>> gc.pad(gc.asarray([1, 2, 3]), (1, 2), mode="reflect").tolist()
@@ -37,11 +38,11 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     if widths.dtype.kind not in "iu":
         raise DTypeError(f"widths {pad_width} must be integers", op="pad")
     if widths.min(initial=0) < 0:
-        raise ShapeError(f"widths {pad_width} must not be negative", op="pad")
+        raise ArgumentError(f"widths {pad_width} must not be negative", op="pad")
     if mode == "constant":
         return _pad_constant(record.anew(x), widths.tolist(), _pairs(constant_values, x.shape, "values"))
     if mode not in _MODES:
-        raise ShapeError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")
+        raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")
     ends, lengths = _pairs(end_values, x.shape, "values"), [[n, n] for n in x.shape]
     if stat_length is not None:
         lengths = np.minimum(_pairs(stat_length, x.shape, "lengths"), lengths).tolist()
@@ -113,7 +114,7 @@ def _from_inside(x, axis: int, before: int, after: int, mode: str) -> list:
 
 def _statistics(x, axis: int, widths: tuple[int, int], lengths: list[int], mode: str) -> list:
     if min(lengths) < 1:
-        raise ShapeError(f"stat_length must be positive, not {min(lengths)}", op="pad")
+        raise ArgumentError(f"stat_length must be positive, not {min(lengths)}", op="pad")
     found = []
     for start, length, width in zip((0, x.shape[axis] - lengths[1]), lengths, widths, strict=True):
         value = _STATISTICS[mode](slice_axis(x, axis, start, length), axis, keepdims=True)

@@ -12,7 +12,7 @@ from graphc.api.padding import pad
 from graphc.api.record import anew, as_float, as_tensor, cast, deciding
 from graphc.api.reductions import sum
 from graphc.api.samples import convolve
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
 
 
@@ -158,7 +158,7 @@ def polyint(p, /, m: int = 1, k=None):
 def _times(m: int, name: str) -> int:
     m = an_int(m, name, "m")
     if m < 0:
-        raise ShapeError(f"m must not be negative, as {m} is", op=name)
+        raise ArgumentError(f"m must not be negative, as {m} is", op=name)
     return m
 
 

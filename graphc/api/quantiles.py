@@ -10,7 +10,7 @@ from graphc.api.elementwise import isfinite, isnan, where
 from graphc.api.manipulation import moveaxis, reshape, slice_axis, stack
 from graphc.api.record import as_float, filled, normalize_axes
 from graphc.api.sorting import sort
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError
 
 
 def _rows(x, axis, name: str) -> tuple:
@@ -50,7 +50,8 @@ def quantile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = Fal
     it and a number (numpy.quantile has NaN there), NaN between both.
 
     method: "linear", "lower", "higher", "nearest", "midpoint", or another of numpy.quantile's, which are the nine of
-    Hyndman & Fan, "Sample quantiles in statistical packages" (1996); "linear" is their definition 7. Raises ShapeError.
+    Hyndman & Fan, "Sample quantiles in statistical packages" (1996); "linear" is their definition 7. Raises
+    ArgumentError for another, and for q outside of 0..1.
 
     >>> import graphc as gc
     >>> gc.quantile(gc.asarray([1.0, 2.0, 3.0, 4.0]), 0.5).item()
@@ -64,10 +65,10 @@ def quantile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = Fal
 def of_fractions(x, q, axis, method: str, keepdims: bool, name: str, of_rows: Callable[..., list]):
     """of_rows: rows, fractions and the method's function -> the quantiles of all rows for each fraction."""
     if method not in _PLACES:
-        raise ShapeError(f"there is no method {method!r}", op=name, fix=f"use one of {', '.join(_PLACES)}")
+        raise ArgumentError(f"there is no method {method!r}", op=name, fix=f"use one of {', '.join(_PLACES)}")
     q = np.asarray(q, np.float64)
     if not ((q >= 0) & (q <= 1)).all():
-        raise ShapeError("quantiles must be between 0 and 1", op=name)
+        raise ArgumentError("quantiles must be between 0 and 1", op=name)
     x = as_float(x, name)
     if x.dtype.kind != "f":
         raise DTypeError(f"{x.dtype} has no order", op=name)

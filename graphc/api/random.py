@@ -24,7 +24,7 @@ from graphc.api.manipulation import slice_axis
 from graphc.api.record import as_tensor, binary, cast, normalize_axis, reshape_to, wrap
 from graphc.api.reductions import cumulative_sum
 from graphc.api.sorting import argsort, searchsorted
-from graphc.errors import DTypeError, ShapeError, TracerError
+from graphc.errors import ArgumentError, DTypeError, ShapeError, TracerError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const, make
@@ -214,8 +214,8 @@ class Generator(Distributions):
         """Integers from low (0 if only one number is given) up to, without endpoint, high.
 
         The product of 64 random bits with the width, shifted down: each value is within width / 2**64 of fair (Lemire,
-        "Fast random integer generation in an interval", 2019, without its rejection). Raises ShapeError (a ValueError)
-        for an empty interval.
+        "Fast random integer generation in an interval", 2019, without its rejection). Raises ArgumentError (a
+        ValueError) for an empty interval.
 
         >>> import graphc as gc
         >>> x = gc.random.Generator(0).integers(1, 6, 100, endpoint=True)
@@ -229,9 +229,9 @@ class Generator(Distributions):
             raise DTypeError(f"{dtype} is not an integer type", op="integers")
         limits = np.iinfo(dtype.numpy)
         if not low < high:
-            raise ShapeError(f"there is no integer from {low} to below {high}", op="integers")
+            raise ArgumentError(f"there is no integer from {low} to below {high}", op="integers")
         if low < limits.min or high - 1 > limits.max:
-            raise ShapeError(f"the interval from {low} to below {high} does not fit {dtype}", op="integers")
+            raise ArgumentError(f"the interval from {low} to below {high} does not fit {dtype}", op="integers")
         found = _scaled(self.bits(size), high - low)
         # Integer arithmetic wraps around, so adding in uint64 is right for negative numbers too.
         return cast(found + _u64(low & _MASK) if low else found, dtype)
@@ -282,7 +282,7 @@ class Generator(Distributions):
             check("choice", p)
         if not replace:
             if prod(shape) > n:
-                raise ShapeError(f"{prod(shape)} elements can't be taken from {n} without replacement", op="choice")
+                raise ArgumentError(f"{prod(shape)} elements can't be taken from {n} without replacement", op="choice")
             order = self.permutation(n) if p is None else self._race(p, n, prod(shape))
             index = reshape_to(slice_axis(order, 0, 0, prod(shape)), shape)
         elif p is not None:
@@ -295,7 +295,7 @@ class Generator(Distributions):
         """All elements in the order of exponential times with rates p: the first to come is drawn with probability p,
         the next one so among the others. Efraimidis & Spirakis, "Weighted random sampling with a reservoir" (2006)."""
         if not isinstance(p, Tensor) and np.count_nonzero(np.asarray(p)) < count:
-            raise ShapeError(f"fewer than {count} elements have a probability that is not 0", op="choice")
+            raise ArgumentError(f"fewer than {count} elements have a probability that is not 0", op="choice")
         p = cast(as_tensor(p), dt.float64)
         if p.shape != (n,):
             raise ShapeError(f"probabilities of shape {p.shape} do not fit {n} elements", op="choice")

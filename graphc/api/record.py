@@ -15,7 +15,7 @@ import numpy as np
 from graphc import driver
 from graphc.api.laziness import SHORTEST, alarm, check, check_leaves
 from graphc.errors import (
-    AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site,
+    ArgumentError, AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site,
 )
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -200,8 +200,8 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
     dtype = dtype or source
     alias = dtype is source and array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned
     if copy is False and not alias:
-        raise ShapeError("a copy is needed: the array is not contiguous or has another dtype", op=name,
-                         fix="leave copy=None, or pass np.ascontiguousarray(a)")
+        raise ArgumentError("a copy is needed: the array is not contiguous or has another dtype", op=name,
+                            fix="leave copy=None, or pass np.ascontiguousarray(a)")
     if copy is False or (copy is None and alias and _is_frozen(array)):
         copy = False
     else:

@@ -34,7 +34,7 @@ from graphc.api.record import (
     reshape_to,
     wrap,
 )
-from graphc.errors import DTypeError, ShapeError, user_site
+from graphc.errors import ArgumentError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const, make
@@ -84,8 +84,8 @@ def prod(x, /, axis=None, dtype=None, *, keepdims: bool = False, initial=None, w
 def _extremum(op: ops.Op, combine, x, axis, keepdims: bool, initial, mask, name: str):
     if initial is None:
         if mask is not None and mask is not True:
-            raise ShapeError(f"of no elements there is no {name}, and where may leave none", op=name,
-                             fix="give initial, the result then")
+            raise ArgumentError(f"of no elements there is no {name}, and where may leave none", op=name,
+                                fix="give initial, the result then")
         return reduce(op, x, axis, keepdims, None, name)
     x = as_tensor(x, None, name)
     shape, count = _reduced(x.shape, axis, keepdims, name)
@@ -355,8 +355,8 @@ def argmin(x, /, axis: int | None = None, *, keepdims: bool = False):
 def _scan(op: ops.Op, x, axis, dtype, include_initial: bool, name: str):
     x = as_tensor(x)
     if axis is None and x.ndim != 1:
-        raise ShapeError(f"axis must be given for an array of shape {x.shape}", op=name,
-                         fix=f"{name}(ravel(x)), or name the axis")
+        raise ArgumentError(f"axis must be given for an array of shape {x.shape}", op=name,
+                            fix=f"{name}(ravel(x)), or name the axis")
     place = normalize_axis(0 if axis is None else axis, x.ndim, name)
     if dtype is not None:
         x = cast(x, dt.as_dtype(dtype))
@@ -414,7 +414,7 @@ def diff(x, /, n: int = 1, axis: int = -1, prepend=None, append=None):
     """
     x, n = as_tensor(x), an_int(n, "diff", "n")
     if n < 0:
-        raise ShapeError(f"n must not be negative: {n}", op="diff")
+        raise ArgumentError(f"n must not be negative: {n}", op="diff")
     place = normalize_axis(axis, x.ndim, "diff")
     if not n:
         return record.anew(x)       # as NumPy: nothing is joined either

@@ -4,7 +4,7 @@ from __future__ import annotations
 from graphc.api.elementwise import maximum, minimum
 from graphc.api.manipulation import concat, slice_axis
 from graphc.api.record import as_tensor, normalize_axis
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError
 
 
 def cumulative_max(x, /, *, axis: int | None = None):
@@ -12,7 +12,7 @@ def cumulative_max(x, /, *, axis: int | None = None):
     the first NaN on. NumPy's maximum.accumulate.
 
     Windows of 1, 2, 4, ... elements are joined, which is exact in any order: Hillis & Steele, "Data parallel
-    algorithms" (1986). Raises ShapeError.
+    algorithms" (1986). Raises ArgumentError.
 
     >>> import graphc as gc
     >>> gc.cumulative_max(gc.asarray([1, 3, 2, 5])).tolist()
@@ -34,8 +34,8 @@ def cumulative_min(x, /, *, axis: int | None = None):
 def _running(combine, x, axis: int | None, name: str):
     x = as_tensor(x, None, name)
     if axis is None and x.ndim != 1:
-        raise ShapeError(f"axis must be given for an array of shape {x.shape}", op=name,
-                         fix=f"{name}(ravel(x)), or name the axis")
+        raise ArgumentError(f"axis must be given for an array of shape {x.shape}", op=name,
+                            fix=f"{name}(ravel(x)), or name the axis")
     place = normalize_axis(0 if axis is None else axis, x.ndim, name)
     n, width = x.shape[place], 1
     while width < n:

@@ -19,7 +19,7 @@ from graphc.api.record import as_float, as_tensor, cast, deciding, normalize_axe
 from graphc.api.reductions import cov, cumsum, diff, sum
 from graphc.api.sorting import searchsorted
 from graphc.api.windows import sliding_window_view
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
 
 
@@ -62,8 +62,8 @@ def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True
     """
     start, stop = float(start), float(stop)
     if start * stop <= 0:
-        raise ShapeError(f"there is no ratio from {start} to {stop}: both must have one sign, and none may be 0",
-                         op="geomspace")
+        raise ArgumentError(f"there is no ratio from {start} to {stop}: both must have one sign, and none may be 0",
+                            op="geomspace")
     found = logspace(math.log10(math.fabs(start)), math.log10(math.fabs(stop)), num, endpoint=endpoint,
                      dtype=dt.float64)
     found = math.copysign(1.0, start) * found
@@ -94,9 +94,10 @@ def gradient(f, /, *spacing, axis=None, edge_order: int = 1):
     axes = normalize_axes(axis, f.ndim, "gradient")
     steps = spacing * len(axes) if len(spacing) == 1 else spacing or (1.0,) * len(axes)
     if len(steps) != len(axes):
-        raise ShapeError(f"{len(steps)} distances for {len(axes)} axes", op="gradient", fix="give one, or one an axis")
+        raise ArgumentError(f"{len(steps)} distances for {len(axes)} axes", op="gradient",
+                            fix="give one, or one an axis")
     if edge_order not in (1, 2):
-        raise ShapeError(f"edge_order must be 1 or 2, not {edge_order!r}", op="gradient")
+        raise ArgumentError(f"edge_order must be 1 or 2, not {edge_order!r}", op="gradient")
     found = [moveaxis(_slopes(moveaxis(f, a, -1), step, edge_order), -1, a)
              for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
@@ -174,7 +175,7 @@ def convolve(a, v, /, mode: str = "full"):
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"shapes {a.shape} and {v.shape} are not two vectors with elements", op="convolve")
     if mode not in ("full", "same", "valid"):
-        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", op="convolve")
+        raise ArgumentError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", op="convolve")
     if v.size > a.size:
         a, v = v, a
     n = v.size
@@ -248,7 +249,7 @@ def digitize(x, bins, /, right: bool = False):
         return searchsorted(as_tensor(bins), x, side=side)
     if (edges[1:] <= edges[:-1]).all():
         return edges.size - searchsorted(flip(as_tensor(bins)), x, side=side)
-    raise ShapeError("the edges neither rise nor fall", op="digitize", fix="sort them: gc.sort(bins)")
+    raise ArgumentError("the edges neither rise nor fall", op="digitize", fix="sort them: gc.sort(bins)")
 
 
 def trapezoid(y, /, x=None, dx: float = 1.0, axis: int = -1):

@@ -24,7 +24,7 @@ from graphc.api.reductions import any as any_of
 from graphc.api.reductions import max as max_of
 from graphc.api.reductions import min as min_of
 from graphc.api.reductions import sum as sum_of
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 from graphc.ir.node import const
@@ -41,7 +41,8 @@ def _sortable(x, axis, name: str, kind: str | None = None) -> tuple:
     """x, flattened if there is no axis, and the axis counted from 0."""
     x = as_tensor(x, None, name)
     if kind not in _KINDS:
-        raise ShapeError(f"there is no kind {kind!r} of sorting", op=name, fix=f"use one of {_KINDS}: all are stable")
+        raise ArgumentError(f"there is no kind {kind!r} of sorting", op=name,
+                            fix=f"use one of {_KINDS}: all are stable")
     if axis is None:
         x, axis = ravel(x), 0
     if x.dtype.kind == "c":
@@ -53,7 +54,7 @@ def sort(x, /, axis: int | None = -1, kind: str | None = None, *, descending: bo
     """The elements along an axis in rising order, NaN last (None: of the flattened array).
 
     descending: in falling order, NaN first. stable: elements that compare equal (0.0 and -0.0) keep their order. kind:
-    any of NumPy's, which changes nothing: all are stable here. Raises ShapeError for another.
+    any of NumPy's, which changes nothing: all are stable here. Raises ArgumentError for another.
 
     >>> import graphc as gc
     >>> gc.sort(gc.asarray([3, 1, 2]), descending=True).tolist()
@@ -109,7 +110,7 @@ def _kth(x, kth, axis: int | None, name: str):
     n = x.size if axis is None else x.shape[normalize_axis(axis, x.ndim, name)]
     for k in np.atleast_1d(kth).tolist():
         if not -n <= an_int(k, name, "kth") < n:
-            raise ShapeError(f"kth is {k} for {n} elements", op=name)
+            raise ArgumentError(f"kth is {k} for {n} elements", op=name)
     return x
 
 
@@ -121,7 +122,7 @@ class TopK(NamedTuple):
 def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     """The k largest (or smallest) elements along an axis in order, and their indices as int64. NaN counts as largest.
 
-    Raises ShapeError if the axis has fewer than k elements.
+    Raises ArgumentError (a ValueError) if the axis has fewer than k elements.
 
     >>> import graphc as gc
     >>> values, indices = gc.topk(gc.asarray([3, 9, 4]), 2)
@@ -131,7 +132,7 @@ def topk(x, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     x, axis = _sortable(x, axis, "topk")
     k = an_int(k, "topk", "k")
     if not 0 <= k <= x.shape[axis]:
-        raise ShapeError(f"axis {axis} of shape {x.shape} has no {k} elements", op="topk")
+        raise ArgumentError(f"axis {axis} of shape {x.shape} has no {k} elements", op="topk")
     indices = library("topk", (axis, k, bool(largest)), x)[0]
     return TopK(take_along_axis(x, indices, axis=axis), indices)
 
@@ -149,7 +150,7 @@ def searchsorted(x1, x2, /, side: str = "left", sorter=None):
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array must have one dimension, not shape {x1.shape}", op="searchsorted")
     if side not in ("left", "right"):
-        raise ShapeError(f"side must be 'left' or 'right', not {side!r}", op="searchsorted")
+        raise ArgumentError(f"side must be 'left' or 'right', not {side!r}", op="searchsorted")
     if sorter is not None:
         x1 = take(x1, as_tensor(sorter), axis=0)
     common = dt.promote(x1.dtype, x2.dtype)
@@ -372,7 +373,7 @@ def _count_rows(n: int, index, values):
 def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = None):
     """How often each of 0, 1, 2, ... occurs in a vector of integers, or the sum of its weights.
 
-    Realizes the largest element, which decides the size. Raises ShapeError (a ValueError) for a negative element.
+    Realizes the largest element, which decides the size. Raises ArgumentError (a ValueError) for a negative element.
     length: the size, where it is known; then nothing is realized, so that it can be recorded inside jit too, and an
     element outside raises IndexError when the result is realized.
 
@@ -387,7 +388,7 @@ def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = Non
         raise DTypeError(f"needs a vector of integers, not {x.dtype} of shape {x.shape}", op="bincount")
     minlength = an_int(minlength, "bincount", "minlength")
     if minlength < 0:
-        raise ShapeError(f"minlength must not be negative: {minlength}", op="bincount")
+        raise ArgumentError(f"minlength must not be negative: {minlength}", op="bincount")
     x = cast(x, dt.int64)
     if length is not None:
         size = an_int(length, "bincount", "length")
@@ -410,7 +411,7 @@ def _largest(x) -> int:
     least, most = min_of(x), max_of(x)
     least, most = deciding(stack([least, most]), "bincount", "give the length: gc.bincount(x, length=n)").tolist()
     if least < 0:
-        raise ShapeError(f"there is a negative element: {least}", op="bincount")
+        raise ArgumentError(f"there is a negative element: {least}", op="bincount")
     return most
 
 
@@ -444,9 +445,9 @@ def histogram_bin_edges(x, /, bins=10, range=None, weights=None):  # noqa: A002
     try:
         edges = np.histogram_bin_edges(deciding(x, "histogram", "give the number of bins"), bins, range, weights)
     except (ValueError, TypeError) as error:
-        raise ShapeError(f"bins={bins!r}: {error}", op="histogram",
-                         fix="give a number of bins, their edges, or 'auto', 'fd', 'doane', 'scott', 'rice', 'sturges' "
-                         "or 'sqrt', without weights") from None
+        raise ArgumentError(f"bins={bins!r}: {error}", op="histogram",
+                            fix="give a number of bins, their edges, or 'auto', 'fd', 'doane', 'scott', 'rice', "
+                            "'sturges' or 'sqrt', without weights") from None
     return _here(edges.astype(_edge_dtype(x).numpy), x)
 
 
@@ -523,14 +524,14 @@ def _edges(x, bins, limits):
             raise ShapeError(f"edges of shape {edges.shape} bound no bin", op="histogram")
         known = None if isinstance(bins, Tensor) else np.asarray(edges)     # those in a tensor may not be computed yet
         if known is not None and not (known[1:] >= known[:-1]).all():
-            raise ShapeError(f"the edges {known} do not rise", op="histogram")
+            raise ArgumentError(f"the edges {known} do not rise", op="histogram")
         return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else edges
     if bins < 1:
-        raise ShapeError(f"there must be at least one bin, not {bins}", op="histogram")
+        raise ArgumentError(f"there must be at least one bin, not {bins}", op="histogram")
     if limits is not None:
         low, high = map(float, limits)
         if not low <= high or np.isinf(low) or np.isinf(high):
-            raise ShapeError(f"range {limits} is not finite and rising", op="histogram")
+            raise ArgumentError(f"range {limits} is not finite and rising", op="histogram")
         ends = (low - 0.5, high + 0.5) if low == high else (low, high)
         edges = np.linspace(*ends, int(bins) + 1)
         return from_numpy(edges.astype(_edge_dtype(x).numpy), copy=False, device=x.node.device)

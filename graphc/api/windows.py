@@ -8,7 +8,7 @@ from graphc.api.creation import zeros
 from graphc.api.manipulation import moveaxis, permute_dims, reshape, stack
 from graphc.api.padding import pad
 from graphc.api.record import as_tensor, movement, normalize_axis, wrap
-from graphc.errors import ShapeError, user_site
+from graphc.errors import ArgumentError, ShapeError, user_site
 from graphc.ir import ops
 from graphc.ir.node import make
 
@@ -32,9 +32,9 @@ def sliding_window_view(x, /, window_shape, axis: int | Sequence[int] | None = N
     sizes, axes = a_shape(window_shape, op), ordered_axes(axis, x.ndim, op)
     stride, dilation = an_int(stride, op, "stride"), an_int(dilation, op, "dilation")
     if len(sizes) != len(axes):
-        raise ShapeError(f"{len(sizes)} window sizes do not belong to {len(axes)} axes", op=op)
+        raise ArgumentError(f"{len(sizes)} window sizes do not belong to {len(axes)} axes", op=op)
     if min(stride, dilation) < 1:
-        raise ShapeError(f"stride {stride} and dilation {dilation} must be positive", op=op)
+        raise ArgumentError(f"stride {stride} and dilation {dilation} must be positive", op=op)
     ndim = x.ndim
     place = list(range(ndim))           # where each axis of the argument stands now
     windows = []
@@ -57,7 +57,7 @@ def overlap_add(x, /, size: int, axis: int = -2, *, stride: int = 1, dilation: i
     (..., size, ...), has at position p of `axis` the sum of x[..., i, ..., t] over all i and t for which
     i * stride + t * dilation == p + padding. What lies outside of it is left out, as in torch.nn.functional.fold.
 
-    Raises ShapeError (a ValueError) if `axis` is the last one, or a number is too small.
+    Raises ArgumentError (a ValueError) if `axis` is the last one, or a number is too small.
 
     >>> import graphc as gc
     >>> windows = gc.sliding_window_view(gc.asarray([1.0, 2.0, 3.0, 4.0]), 3)
@@ -69,9 +69,11 @@ def overlap_add(x, /, size: int, axis: int = -2, *, stride: int = 1, dilation: i
                                                                  (dilation, "dilation")))
     axis, padding = normalize_axis(axis, x.ndim, op), an_int(padding, op, "padding")
     if axis == x.ndim - 1:
-        raise ShapeError(f"axis {axis} of shape {x.shape} is that of the windows' elements, not of the windows", op=op)
+        raise ArgumentError(f"axis {axis} of shape {x.shape} is that of the windows' elements, not of the windows",
+                            op=op)
     if min(stride, dilation) < 1 or size < 0:
-        raise ShapeError(f"size {size} must not be negative, stride {stride} and dilation {dilation} positive", op=op)
+        raise ArgumentError(f"size {size} must not be negative, stride {stride} and dilation {dilation} positive",
+                            op=op)
     y = _added(x, axis, size, stride, dilation, padding)
     if not y.node.tracked or not x.size:
         return y

@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import prod
 
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.nn.losses import (
     bce, bce_with_logits, binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding, gaussian_nll,
     hinge_embedding, huber, kl, l1, margin_ranking, mse, multi_margin, multilabel_soft_margin, nll, poisson_nll,
@@ -51,7 +51,7 @@ def embedding(index, weight):
 def dropout(x, p: float = 0.5, training: bool = True):
     """Zeros with probability p, what stays divided by 1 - p. Srivastava et al. (2014)."""
     if not 0 <= p <= 1:
-        raise ValueError(f"the probability must be in [0, 1], not {p}")
+        raise ArgumentError(f"the probability must be in [0, 1], not {p}", op="dropout")
     if not training or not p:
         return x
     if p == 1:
@@ -165,7 +165,7 @@ def gumbel_softmax(logits, tau: float = 1.0, hard: bool = False, axis: int = -1)
     [0.0, 1.0]
     """
     if not tau > 0:
-        raise ValueError(f"[gumbel_softmax] the temperature must be positive, not {tau}")
+        raise ArgumentError(f"the temperature must be positive, not {tau}", op="gumbel_softmax")
     wide = _wide(logits)
     soft = gc.softmax((wide + gc.random.gumbel(size=logits.shape, dtype=wide.dtype)) / tau, axis)
     if hard:

@@ -1,10 +1,11 @@
-"""Losses: each takes a reduction, "mean" over all elements (if nothing else is said), "sum" or "none"."""
+"""Losses: each takes a reduction, "mean" over all elements (if nothing else is said), "sum" or "none";
+ArgumentError (a ValueError) for another."""
 from __future__ import annotations
 
 from math import exp, log, pi
 
 import graphc as gc
-from graphc.errors import warn
+from graphc.errors import ArgumentError, warn
 
 
 def _reduced(losses, reduction: str, name: str):
@@ -13,7 +14,7 @@ def _reduced(losses, reduction: str, name: str):
     if reduction == "sum":
         return losses.sum()
     if reduction != "none":
-        raise ValueError(f"[{name}] reduction must be mean, sum or none, not {reduction!r}")
+        raise ArgumentError(f"reduction must be mean, sum or none, not {reduction!r}", op=name)
     return losses
 
 
@@ -61,7 +62,7 @@ def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
     [0.125, 2.5]
     """
     if beta < 0:
-        raise ValueError(f"[smooth_l1] beta must not be negative, as {beta} is")
+        raise ArgumentError(f"beta must not be negative, as {beta} is", op="smooth_l1")
     size = gc.abs(_difference(prediction, target, "smooth_l1"))
     losses = gc.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta) if beta else size
     return _reduced(losses, reduction, "smooth_l1")

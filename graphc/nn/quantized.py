@@ -1,7 +1,7 @@
 """Layers with weights in 8 or 4 bits, for inference."""
 from __future__ import annotations
 
-from graphc.errors import DTypeError
+from graphc.errors import ArgumentError, DTypeError
 from graphc.nn.layers import Linear
 from graphc.nn.module import Module
 from graphc.quantized import BLOCK, WIDE, Quantized
@@ -48,7 +48,7 @@ class QuantizedLinear(Module):
 
 def _checked(activations: str | None) -> str | None:
     if activations not in _BITS:
-        raise ValueError(f'activations are None, "int8" or "int23", not {activations!r}')
+        raise ArgumentError(f'activations are None, "int8" or "int23", not {activations!r}', op="QuantizedLinear")
     return activations
 
 

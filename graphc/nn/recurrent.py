@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import sqrt
 
 import graphc as gc
-from graphc.errors import ShapeError
+from graphc.errors import ArgumentError, ShapeError
 from graphc.nn import functional as F
 from graphc.nn import init
 from graphc.nn.module import Module, parameter
@@ -76,7 +76,7 @@ class _Layers(_Recurrent):
     def __init__(self, inputs: int, hidden: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
                  dropout: float = 0.0, bidirectional: bool = False):
         if num_layers < 1:
-            raise ShapeError(f"{num_layers} layers", op=type(self).__name__, fix="use at least 1")
+            raise ArgumentError(f"{num_layers} layers", op=type(self).__name__, fix="use at least 1")
         self.inputs, self.hidden, self.num_layers = inputs, hidden, num_layers
         self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
         for layer in range(num_layers):
@@ -142,7 +142,7 @@ class _Elman(_Recurrent):
 
     def _choose(self, nonlinearity: str) -> None:
         if nonlinearity not in _ACTIVATIONS:
-            raise ValueError(f"the nonlinearity must be tanh or relu, not {nonlinearity!r}")
+            raise ArgumentError(f"the nonlinearity must be tanh or relu, not {nonlinearity!r}", op=type(self).__name__)
         self.nonlinearity = nonlinearity
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import graphc as gc
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.nn.module import Module
 
 PHASES = 8          # factors up to which an axis is enlarged without indices
@@ -24,7 +24,7 @@ def interpolate(x, size=None, scale_factor=None, mode: str = "nearest", align_co
     align_corners  linear modes only: i * (old - 1) / (new - 1), so that the outermost elements stay where they are
 
     The dtype stays; float16 and bfloat16 are mixed in float32. Raises ShapeError (a ValueError) for what does not fit,
-    DTypeError for integers in a linear mode.
+    ArgumentError (another) for a mode that does not exist or fit, DTypeError for integers in a linear mode.
 
     >>> import graphc as gc
     >>> x = gc.asarray([[[0.0, 4.0]]])
@@ -35,14 +35,15 @@ def interpolate(x, size=None, scale_factor=None, mode: str = "nearest", align_co
     sizes, steps = _sizes(x, axes, size, scale_factor)
     if mode in ("nearest", "nearest-exact"):
         if align_corners:
-            raise ShapeError(f"corners are not aligned by {mode!r}", op="interpolate", fix="use mode='linear', "
-                             "'bilinear' or 'trilinear'")
+            raise ArgumentError(f"corners are not aligned by {mode!r}", op="interpolate", fix="use mode='linear', "
+                                "'bilinear' or 'trilinear'")
         for axis, new, step in zip(range(2, x.ndim), sizes, steps, strict=True):
             x = _nearest(x, axis, new, step, mode == "nearest-exact")
         return x
     if _AXES.get(mode) != axes:
-        raise ShapeError(f"mode {mode!r} does not fit {axes} sizes of shape {x.shape}", op="interpolate",
-                         fix="use 'nearest', 'nearest-exact' or, for 1, 2, 3 sizes, 'linear', 'bilinear', 'trilinear'")
+        raise ArgumentError(f"mode {mode!r} does not fit {axes} sizes of shape {x.shape}", op="interpolate",
+                            fix="use 'nearest', 'nearest-exact' or, for 1, 2, 3 sizes, 'linear', 'bilinear', "
+                            "'trilinear'")
     if x.dtype.kind != "f":
         raise DTypeError(f"{x.dtype} has nothing between its elements", op="interpolate", fix="use x.astype('float32')")
     y = x.astype(x.dtype.accumulator)
@@ -55,7 +56,7 @@ def _sizes(x, axes: int, size, scale_factor) -> tuple[list[int], list[Fraction]]
     if axes < 1:
         raise ShapeError(f"shape {x.shape} is not (batch, channels, *sizes)", op="interpolate")
     if (size is None) == (scale_factor is None):
-        raise ShapeError("give either size or scale_factor", op="interpolate")
+        raise ArgumentError("give either size or scale_factor", op="interpolate")
     given = scale_factor if size is None else size
     given = [given] * axes if isinstance(given, int | float) else list(given)
     if len(given) != axes:

@@ -87,7 +87,7 @@ class Jitted:
 
     def __init__(self, f: Callable, static_argnums, static_argnames, check: bool, donate_argnums):
         if not callable(f):
-            raise JitError(f"a function is needed, not {f!r}", op="jit")
+            raise JitError(f"a function is needed, not {f!r}", op="jit", fix="gc.jit(f), or @gc.jit above its def")
         functools.update_wrapper(self, f)
         self._f = f
         self._check = check
