@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -63,6 +65,16 @@ def test_the_program_decides_the_values_not_the_order_of_realizing():
         np.testing.assert_array_equal(one, other)
     assert not np.array_equal(np.asarray(x), np.asarray(a.normal(size=5)))
     assert not np.array_equal(np.asarray(x), np.asarray(generator(2).normal(size=5)))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+def test_a_copy_goes_on_from_the_same_place(copied):
+    g = generator(3)
+    g.normal(size=5)
+    other = copied(g)
+    expected = g.normal(size=4).numpy()
+    np.testing.assert_array_equal(other.normal(size=4).numpy(), expected)
+    assert g.state == other.state and g is not other
 
 
 def test_default_generator():

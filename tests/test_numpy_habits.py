@@ -22,6 +22,16 @@ def test_a_python_number_beside_integers_need_not_fit_them(name, number):
     check(function(number, gc.asarray(x)), getattr(np, name)(number, wide))
 
 
+@pytest.mark.parametrize("name", ["atan2", "hypot", "logaddexp", "copysign", "heaviside", "nextafter", "maximum"])
+@pytest.mark.parametrize("small", ["int8", "uint16", "bool"])
+def test_small_integers_beside_float32_stay_float32(name, small):
+    x, y = np.float32([-1, 0, 2]), np.array([0, 1, 1]).astype(small)
+    expected = getattr(np, {"atan2": "arctan2"}.get(name, name))(x, y.astype(np.float32))
+    found = getattr(gc, name)(gc.asarray(x), gc.asarray(y))
+    assert found.dtype == gc.float32
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+
+
 def test_true_division_by_operators():
     x = np.array([1, 2], np.int8)
     check(gc.asarray(x) / 300, x / np.float64(300))
@@ -37,6 +47,7 @@ NESTED.append(NESTED)
 
 @pytest.mark.parametrize("call, error", [
     (lambda: gc.eye(-1), ValueError), (lambda: gc.eye(2, -3), ValueError), (lambda: gc.eye(2.0), TypeError),
+    (lambda: gc.mean(gc.ones(3), dtype=int), TypeError), (lambda: gc.mean(gc.ones(3), dtype="uint8"), TypeError),
     (lambda: gc.eye(2, k=0.5), TypeError), (lambda: gc.tri(-2), ValueError),
     (lambda: gc.tril(gc.ones((2, 2)), k=0.5), TypeError),
     (lambda: gc.linspace(0, 1, 3.0), TypeError), (lambda: gc.linspace(0, 1, -3), ValueError),

@@ -84,8 +84,10 @@ def heaviside(x1, x2, /):
     >>> gc.heaviside([-1.0, 0.0, 2.0], 0.5).tolist()
     [0.0, 0.5, 1.0]
     """
-    a, b = (_as_real(x, "heaviside") for x in _float_operands(x1, x2, "heaviside"))
-    return where(equal(a, 0), b, where(isnan(a), a, cast(greater(a, 0), promote(a.dtype, b.dtype))))
+    a, b = _float_operands(x1, x2, "heaviside")
+    result = promote(a.dtype, b.dtype)
+    a, b = (_as_real(cast(x, result), "heaviside") for x in (a, b))
+    return where(equal(a, 0), b, where(isnan(a), a, cast(greater(a, 0), result)))
 
 
 def isposinf(x, /):

@@ -59,6 +59,12 @@ def _u64(value: int) -> Tensor:
     return wrap(const(np.uint64(value), dt.uint64))
 
 
+def _from_state(kind: type[Generator], state: tuple[int, int]) -> Generator:
+    generator = kind(0)
+    generator.state = state
+    return generator
+
+
 class Generator(Distributions):
     """A stream of random numbers: a key, and an offset that grows with every number drawn. Safe to share by threads.
 
@@ -74,6 +80,10 @@ class Generator(Distributions):
         self._lock = threading.Lock()
         self._made_in = current()   # the trace of a jitted function, for which it is a constant
         self.seed(seed)
+
+    def __reduce__(self):
+        """A copy, or what another process reads, goes on from here by itself."""
+        return _from_state, (type(self), self.state)
 
     def seed(self, seed: int | None = None) -> None:
         """Start again, with the key of this seed. Not inside a function that jit traces (TracerError)."""

@@ -194,13 +194,15 @@ def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False, where=None):
     """The arithmetic mean along axes; integers give the default float; NaN for no elements.
 
     float16 and bfloat16 are averaged in float32 and rounded once, so that the sum can't overflow. where: as in `sum`.
+    dtype: a float or complex one, into which elements are cast first; DTypeError for any other.
 
     >>> import graphc as gc
     >>> gc.mean(gc.asarray([1, 2, 4, 5])).item()
     3.0
     """
-    x = as_tensor(x) if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
-    x = as_float(x, "mean")
+    x = as_float(x, "mean") if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"a mean is no {x.dtype}", op="mean", fix=f"round it, then .astype('{x.dtype}')")
     _, count = _reduced(x.shape, axis, keepdims, "mean")
     wide = _among(cast(x, x.dtype.accumulator), where, 0, "mean")
     count = float(count) if where is None or where is True else _counted(where, x, axis, keepdims)
