@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from graphc.api.record import as_tensor, wrap
 from graphc.errors import GradientError, ShapeError
@@ -14,13 +15,16 @@ from graphc.ir.ops import ALIAS, CUSTOM, FENCE, GET
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
+_in_forward: ContextVar[tuple[custom_vjp, ...]] = ContextVar("_in_forward", default=())
+
 
 class custom_vjp:
     """A function with a gradient of its own, as a decorator.
 
     `f.defvjp(forward, backward)`: forward(*args) returns (result, residuals), where the residuals are any tree of what
     the gradient needs; backward(residuals, g) returns a tuple with a gradient, or None, for each argument, in the
-    argument's structure. Without a variable among the arguments f itself is called. The interface is JAX's.
+    argument's structure. Without a variable among the arguments f itself is called, as where `forward` calls the
+    decorated function. The interface is JAX's.
 
     >>> import graphc as gc
     >>> @gc.custom_vjp
@@ -46,9 +50,13 @@ class custom_vjp:
                                 fix="define it: f.defvjp(forward, backward)")
         leaves, structure = flatten(args)
         sources = tuple(x.node for x in leaves if isinstance(x, Tensor))
-        if not any(s.tracked for s in sources):
+        if self in _in_forward.get() or not any(s.tracked for s in sources):
             return self.f(*args)
-        result, residuals = self.forward(*args)     # residuals keep their history, for gradients of gradients
+        token = _in_forward.set((*_in_forward.get(), self))
+        try:
+            result, residuals = self.forward(*args)     # residuals keep their history, for gradients of gradients
+        finally:
+            _in_forward.reset(token)
         results, shape_of_result = flatten(result)
         results = [as_tensor(x, None, "custom_vjp") for x in results]
         rule = _Rule(self, args, residuals, shape_of_result)

@@ -182,6 +182,16 @@ def test_custom_vjp():
         gc.grad(lambda x: wrong(x).sum())(x)
 
 
+def test_the_forward_of_custom_vjp_may_call_the_function():
+    """As JAX's documentation does."""
+    @gc.custom_vjp
+    def square(x):
+        return x * x
+    square.defvjp(lambda x: (square(x), x), lambda x, g: (100 * g * x,))
+    assert gc.grad(lambda x: square(square(x)))(gc.asarray(3.0)).item() == 100 * 9 * 100 * 3
+    assert gc.grad(gc.grad(square))(gc.asarray(3.0)).item() == 100.0
+
+
 def test_a_gradient_reads_what_custom_vjp_returned():
     """The reference and GRAPHC_VERIFY computed what only gradients go through, a call that has no value."""
     @gc.custom_vjp
