@@ -31,7 +31,8 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     reverse from the last element to the first; y stands where its x stood
 
     `f` is called once, or twice where a carry begins as a Python number. However many turns there are, its
-    operations are compiled once, and run without Python. What it reads of other tensors is computed before the loop.
+    operations are compiled once, and run without Python. What it reads of other tensors is computed before the loop,
+    and so are random numbers that it draws: all turns get the same, unless `xs` brings each its own.
     Its gradient is a second loop, backwards; for it the first one keeps each carry and what reductions and products
     gave, or only each carry if f is a gc.checkpoint.
 
@@ -80,7 +81,8 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     body_fun  val -> val, of the same structure, shapes and dtypes
 
     Both functions are called once or twice. Inside vmap, where the condition may differ by example, it goes on as long
-    as that of any example holds, and examples that are done keep their values. Raises errors as `scan` does.
+    as that of any example holds, and examples that are done keep their values. Random numbers are drawn once,
+    as in `scan`, which raises the same errors.
 
     >>> import graphc as gc
     >>> x = gc.while_loop(lambda x: gc.abs(x * x - 2) > 1e-12, lambda x: (x + 2 / x) / 2, 1.0)
