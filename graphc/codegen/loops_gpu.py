@@ -133,6 +133,8 @@ class _Model:
                 self.spell.as_argument(block)       # one block or many: the same text
         if not self.shares:
             self.spell.wide = wide(kernel, self.group)
+        if not self.is_template:            # which order their reads themselves, and are short of registers
+            self.spell.read = self.spell.language.read
         self.total = " * ".join(self.spell.extent(a) for a in kernel.parallel) or "1"
 
     @property
@@ -169,14 +171,13 @@ class _Model:
         return {"count": items, "what": "a row", "own": f"GC_ITEM % {items}", "place": f"GC_ITEM / {items}"}
 
     def axes(self) -> list[dict]:
-        """The parallel coordinates of iteration `at`, the last axis first."""
+        """The parallel coordinates of iteration `at`, the last axis first: what is left of `rest` behind whole turns
+        of the axis, which are counted on the way."""
         out, rest = [], "at"
-        for k, axis in enumerate(reversed(self.kernel.parallel)):
-            extent = self.spell.extent(axis)
-            first = k == len(self.kernel.parallel) - 1
-            out.append({"name": axis.name, "value": rest if first else f"gc_rest({rest}, {extent})"})
-            rest = f"gc_quotient({rest}, {extent})"
-        return out
+        for axis in reversed(self.kernel.parallel[1:]):
+            out.append({"name": axis.name, "rest": rest, "extent": self.spell.extent(axis)})
+            rest = f"turns_{axis.name}"
+        return [*out, *({"name": axis.name, "rest": rest, "extent": ""} for axis in self.kernel.parallel[:1])]
 
     def strides(self) -> list[dict]:
         """By how much coordinates grow from one iteration of an item to its next, which takes no divisions; the last
@@ -185,10 +186,9 @@ class _Model:
         if self.shares or self.spell.wide is not None or len(axes) < 2 or self.kernel.chunk <= self.group:
             return []
         for axis in reversed(axes[1:]):
-            extent = self.spell.extent(axis)
-            out.append({"name": axis.name, "stride": f"gc_rest({rest}, {extent})", "extent": extent})
-            rest = f"gc_quotient({rest}, {extent})"
-        return [*out, {"name": axes[0].name, "stride": rest, "extent": ""}]
+            out.append({"name": axis.name, "rest": rest, "extent": self.spell.extent(axis)})
+            rest = f"turn_{axis.name}"
+        return [*out, {"name": axes[0].name, "rest": rest, "extent": ""}]
 
     def wide(self) -> dict | None:
         """What is moved for several neighbours at a time: codegen/wide_gpu.py."""

@@ -68,6 +68,7 @@ class Dialect(Struct, frozen=True):
     suffix: str             # of files
     table: bool = False     # a launch passes one pointer, to a table of addresses and words
     shared_words: bool = False      # kernels that are short of registers keep their words in shared memory
+    read: str = "{0}"       # how an element of a buffer that the kernel does not write is read
     unit: Unit | None = None
 
     def register(self, dtype: DType) -> str:
@@ -99,7 +100,7 @@ def dialect(name: str) -> Dialect:
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in limits.items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
     return Dialect(folder, *texts, family, target, own["suffix"], own.get("table", False),
-                   own.get("shared_words", False), Unit(**unit) if unit else None)
+                   own.get("shared_words", False), own.get("read", "{0}"), Unit(**unit) if unit else None)
 
 
 @functools.cache

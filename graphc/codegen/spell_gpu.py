@@ -18,9 +18,11 @@ class GpuSpeller(Speller):
     """Numbers and conversions that have no common builtin; division of indices in 32 bits where they fit.
 
     wide    what is read beforehand, and stands in a variable
+    read    how an element of a buffer that the kernel does not write is read
     """
 
     wide: Wide | None = None
+    read = "{0}"
 
     def _atom(self, atom) -> str:
         if type(atom) not in (FloorDiv, Mod) or atom.numerator.bounds[0] < 0:
@@ -29,7 +31,12 @@ class GpuSpeller(Speller):
         return f"{name}({self.index(atom.numerator)}, {self.arg(atom.denominator)})"
 
     def _load(self, node: Node) -> str:
-        text = self.fetch(self.place(*node.attrs), node.dtype)
+        number, index = node.attrs
+        buffer, place = self.kernel.buffers[number], self.place(number, index)
+        in_memory = place.startswith(f"{buffer.name}[")
+        if in_memory and not buffer.written and buffer.same is None and buffer.dtype.kind != "c":
+            place = self.read.format(place)
+        text = self.fetch(place, node.dtype)
         if node.srcs:
             return f"{self._operand(node.srcs[0])} ? {text} : {self.zero(node.dtype)}"
         return text

@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_INLINE void contract_weighted_2b5e42fe_body(
+GC_INLINE void contract_weighted_defb53b4_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -70,8 +70,9 @@ GC_INLINE void contract_weighted_2b5e42fe_body(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t rb = gc_rest(at, a0);
-    const int64_t b = gc_quotient(at, a0);
+    const int64_t turns_rb = gc_quotient(at, a0);
+    const int64_t rb = at - turns_rb * a0;
+    const int64_t b = turns_rb;
     const int64_t r_size = a3, s_size = a6;
     const int64_t r_first = rb * 64;
     const int item_r = GC_ITEM / 16, item_s = GC_ITEM % 16;
@@ -291,7 +292,7 @@ GC_INLINE void contract_weighted_2b5e42fe_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_weighted_2b5e42fe(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_weighted_defb53b4(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -316,7 +317,7 @@ GC_KERNEL void contract_weighted_2b5e42fe(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory5);
     char *const memory6 = (char *)own[6];
     GC_IS_GLOBAL(memory6);
-    contract_weighted_2b5e42fe_body(
+    contract_weighted_defb53b4_body(
         memory0,
         memory1,
         memory2,

@@ -33,6 +33,8 @@ GC_INLINE float gc_as_bfloat(float x)       /* in the upper half of a word it is
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(uint32_t *)&x) : "f"(x), "f"(0.0f));
     return x;
 }
+/* max or min of floats in one instruction, for which -0 is less than 0 too */
+#define GC_EXTREME(name, to, a, b) asm(name ".NaN.f32 %0, %1, %2;" : "=f"(to) : "f"(a), "f"(b))
 #define GC_TO_BFLOAT(x) gc_to_bfloat(x)
 #define GC_ROUND_BFLOAT(x) gc_as_bfloat(x)
 #endif
@@ -80,7 +82,7 @@ GC_INLINE cfloat gc_cmul_cfloat(cfloat x, cfloat y)
 }
 GC_INLINE float gc_cabs_float(cfloat x) { return hypot(x.x, x.y); }
 
-GC_INLINE void map_abs_97a04247_body(
+GC_INLINE void map_abs_ee57eb81_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -101,7 +103,7 @@ GC_INLINE void map_abs_97a04247_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void map_abs_97a04247(const int64_t *GC_RESTRICT table)
+GC_KERNEL void map_abs_ee57eb81(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -118,7 +120,7 @@ GC_KERNEL void map_abs_97a04247(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory1);
     char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
-    map_abs_97a04247_body(
+    map_abs_ee57eb81_body(
         memory0,
         memory1,
         memory2,

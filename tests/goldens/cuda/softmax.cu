@@ -33,6 +33,8 @@ GC_INLINE float gc_as_bfloat(float x)       /* in the upper half of a word it is
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(uint32_t *)&x) : "f"(x), "f"(0.0f));
     return x;
 }
+/* max or min of floats in one instruction, for which -0 is less than 0 too */
+#define GC_EXTREME(name, to, a, b) asm(name ".NaN.f32 %0, %1, %2;" : "=f"(to) : "f"(a), "f"(b))
 #define GC_TO_BFLOAT(x) gc_to_bfloat(x)
 #define GC_ROUND_BFLOAT(x) gc_as_bfloat(x)
 #endif
@@ -81,16 +83,22 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 }
 GC_INLINE float gc_max_float(float a, float b)
 {
+#ifdef GC_EXTREME
+    float most;
+    GC_EXTREME("max", most, a, b);
+    return most;
+#else
     const float x = a > b ? a : b, y = b > a ? b : a;
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
     return a != a || b != b ? a + b : z;
+#endif
 }
 GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
 
-GC_INLINE void row_max_sum_div_557a1b3f_body(
+GC_INLINE void row_max_sum_div_16d31ba6_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
@@ -119,12 +127,12 @@ GC_INLINE void row_max_sum_div_557a1b3f_body(
             if (last - first == 1024) {
                 GC_UNROLL for (int r = 0; r < 16; r++) {
                     const int64_t j = first + own + r * 64;
-                    const float t0 = x0[i * a2 + j];
+                    const float t0 = __ldg(&x0[i * a2 + j]);
                     max0_part = gc_max_float(max0_part, t0);
                 }
             } else {
                 for (int64_t j = first + own; j < last; j += 64) {
-                    const float t0 = x0[i * a2 + j];
+                    const float t0 = __ldg(&x0[i * a2 + j]);
                     max0_part = gc_max_float(max0_part, t0);
                 }
             }
@@ -145,8 +153,7 @@ GC_INLINE void row_max_sum_div_557a1b3f_body(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = gc_max_float(low, high);
+                here = gc_max_float(here, there);
             }
             max0 = here;
         }
@@ -173,14 +180,14 @@ GC_INLINE void row_max_sum_div_557a1b3f_body(
         if (last - first == 1024) {
             GC_UNROLL for (int r = 0; r < 16; r++) {
                 const int64_t j = first + own + r * 64;
-                const float t1 = x0[i * a2 + j];
+                const float t1 = __ldg(&x0[i * a2 + j]);
                 const float t2 = gc_exp_float(t1 - max0);
                 row0[j] = t2;
                 sum1_part = sum1_part + t2;
             }
         } else {
             for (int64_t j = first + own; j < last; j += 64) {
-                const float t1 = x0[i * a2 + j];
+                const float t1 = __ldg(&x0[i * a2 + j]);
                 const float t2 = gc_exp_float(t1 - max0);
                 row0[j] = t2;
                 sum1_part = sum1_part + t2;
@@ -201,8 +208,7 @@ GC_INLINE void row_max_sum_div_557a1b3f_body(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum1_part = here;
         }
@@ -226,7 +232,7 @@ GC_INLINE void row_max_sum_div_557a1b3f_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_557a1b3f(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_16d31ba6(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -241,7 +247,7 @@ GC_KERNEL void row_max_sum_div_557a1b3f(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
-    row_max_sum_div_557a1b3f_body(
+    row_max_sum_div_16d31ba6_body(
         memory0,
         memory1,
         *(const gc_words *)(own + 2), (int *)own[10], group);

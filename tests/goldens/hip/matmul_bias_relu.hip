@@ -66,7 +66,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void contract_dot_where_446c2f5c_body(
+GC_INLINE void contract_dot_where_7a21ba13_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -95,8 +95,9 @@ GC_INLINE void contract_dot_where_446c2f5c_body(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_quotient(at, a0);
+    const int64_t turns_mb = gc_quotient(at, a0);
+    const int64_t mb = at - turns_mb * a0;
+    const int64_t nb = turns_mb;
     const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
@@ -317,7 +318,7 @@ GC_INLINE void contract_dot_where_446c2f5c_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_446c2f5c(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_7a21ba13(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -336,7 +337,7 @@ GC_KERNEL void contract_dot_where_446c2f5c(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_where_446c2f5c_body(
+    contract_dot_where_7a21ba13_body(
         memory0,
         memory1,
         memory2,

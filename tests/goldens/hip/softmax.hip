@@ -71,16 +71,22 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 }
 GC_INLINE float gc_max_float(float a, float b)
 {
+#ifdef GC_EXTREME
+    float most;
+    GC_EXTREME("max", most, a, b);
+    return most;
+#else
     const float x = a > b ? a : b, y = b > a ? b : a;
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
     return a != a || b != b ? a + b : z;
+#endif
 }
 GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
 
-GC_INLINE void row_max_sum_div_007107bc_body(
+GC_INLINE void row_max_sum_div_7f59af0b_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault, const int64_t group GC_SCRATCH_ARGUMENT)
@@ -135,8 +141,7 @@ GC_INLINE void row_max_sum_div_007107bc_body(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = gc_max_float(low, high);
+                here = gc_max_float(here, there);
             }
             max0 = here;
         }
@@ -191,8 +196,7 @@ GC_INLINE void row_max_sum_div_007107bc_body(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum1_part = here;
         }
@@ -216,7 +220,7 @@ GC_INLINE void row_max_sum_div_007107bc_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void row_max_sum_div_007107bc(const int64_t *GC_RESTRICT table)
+GC_KERNEL void row_max_sum_div_7f59af0b(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -231,7 +235,7 @@ GC_KERNEL void row_max_sum_div_007107bc(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory0);
     char *const memory1 = (char *)own[1];
     GC_IS_GLOBAL(memory1);
-    row_max_sum_div_007107bc_body(
+    row_max_sum_div_7f59af0b_body(
         memory0,
         memory1,
         *(const gc_words *)(own + 2), (int *)own[10], group);

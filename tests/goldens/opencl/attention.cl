@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
     return exp(x);
 }
 
-GC_KERNEL void contract_attention_69112397(
+GC_KERNEL void contract_attention_b2b962f9(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -59,8 +59,9 @@ GC_KERNEL void contract_attention_69112397(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t b = gc_quotient(at, a0);
+    const int64_t turns_mb = gc_quotient(at, a0);
+    const int64_t mb = at - turns_mb * a0;
+    const int64_t b = turns_mb;
     const int64_t queries = a2, depth = a4, width = a5;
     const int64_t m_first = mb * 64;
     const int item = GC_ITEM, item_m = item / 16, item_n = item % 16;

@@ -16,7 +16,7 @@ GC_INLINE float gc_exp_float(float x)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void contract_weighted_9f18a58c(
+GC_KERNEL void contract_weighted_b01b84e2(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -67,8 +67,9 @@ GC_KERNEL void contract_weighted_9f18a58c(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t rb = gc_rest(at, a0);
-    const int64_t b = gc_quotient(at, a0);
+    const int64_t turns_rb = gc_quotient(at, a0);
+    const int64_t rb = at - turns_rb * a0;
+    const int64_t b = turns_rb;
     const int64_t r_size = a3, s_size = a6;
     const int64_t r_first = rb * 32;
     const int item_r = GC_ITEM / 16, item_s = GC_ITEM % 16;

@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_7ace6676(
+GC_KERNEL void map_add_27bb0402(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -30,9 +30,11 @@ GC_KERNEL void map_add_7ace6676(
     const int64_t a5 = words.w[9];
     const int64_t stop = MIN((group + 1) * 256, a0 * a1 * a2);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
-        const int64_t i2 = gc_rest(at, a2);
-        const int64_t i1 = gc_rest(gc_quotient(at, a2), a1);
-        const int64_t i0 = gc_quotient(gc_quotient(at, a2), a1);
+        const int64_t turns_i2 = gc_quotient(at, a2);
+        const int64_t i2 = at - turns_i2 * a2;
+        const int64_t turns_i1 = gc_quotient(turns_i2, a1);
+        const int64_t i1 = turns_i2 - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         const float t0 = x1[i1];
         {
             y0[i0 * a3 + i1 * a4 + i2] = (x0[i0 * a5 + i2] * t0) + x2[i2];

@@ -16,9 +16,15 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 }
 GC_INLINE float gc_max_float(float a, float b)
 {
+#ifdef GC_EXTREME
+    float most;
+    GC_EXTREME("max", most, a, b);
+    return most;
+#else
     const float x = a > b ? a : b, y = b > a ? b : a;
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
     return a != a || b != b ? a + b : z;
+#endif
 }
 GC_INLINE float gc_exp_float(float x)
 {
@@ -44,7 +50,7 @@ GC_INLINE float gc_log_float(float x)
     return log(x);
 }
 
-GC_KERNEL void row_max_sum_c0c67ade(
+GC_KERNEL void row_max_sum_d1093536(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -101,8 +107,7 @@ GC_KERNEL void row_max_sum_c0c67ade(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = gc_max_float(low, high);
+                here = gc_max_float(here, there);
             }
             max0 = here;
         }
@@ -153,8 +158,7 @@ GC_KERNEL void row_max_sum_c0c67ade(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum1_part = here;
         }
@@ -208,8 +212,7 @@ GC_KERNEL void row_max_sum_c0c67ade(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum2_part = here;
         }
@@ -243,7 +246,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_div_f3268730(
+GC_KERNEL void row_sum_div_0d2ea088(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -289,8 +292,7 @@ GC_KERNEL void row_sum_div_f3268730(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum0_part = here;
         }

@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_sum_cb2ee646(
+GC_KERNEL void map_sum_a9dceb39(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -25,8 +25,9 @@ GC_KERNEL void map_sum_cb2ee646(
     const int64_t a2 = words.w[5];
     const int64_t stop = MIN((group + 1) * 256, a0 * a1);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
-        const int64_t i1 = gc_rest(at, a1);
-        const int64_t i0 = gc_quotient(at, a1);
+        const int64_t turns_i1 = gc_quotient(at, a1);
+        const int64_t i1 = at - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         const float t0 = x0[i0 * 16];
         const float t2 = x0[i0 * 16 + 8];
         const float t4 = x0[i0 * 16 + 4];

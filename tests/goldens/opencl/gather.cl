@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_mul_bfcae666(
+GC_KERNEL void map_mul_1bcd59ee(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -26,8 +26,9 @@ GC_KERNEL void map_mul_bfcae666(
     const int64_t a3 = words.w[6];
     const int64_t stop = MIN((group + 1) * 256, a0 * a1);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
-        const int64_t i1 = gc_rest(at, a1);
-        const int64_t i0 = gc_quotient(at, a1);
+        const int64_t turns_i1 = gc_quotient(at, a1);
+        const int64_t i1 = at - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         {
             y0[i0 * a2 + i1] = x1[(int64_t)x0[i0] * a3 + i1] * 2.0f;
         }

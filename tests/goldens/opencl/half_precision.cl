@@ -48,7 +48,7 @@ GC_INLINE float gc_nextafter_float16(float x, float y)
     return x != x || y != y ? x + y : x == y ? y : next;
 }
 
-GC_KERNEL void row_sum_c66d8c8d(
+GC_KERNEL void row_sum_9363405f(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -99,8 +99,7 @@ GC_KERNEL void row_sum_c66d8c8d(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum0_part = here;
         }

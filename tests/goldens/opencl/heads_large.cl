@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_mul_a1ba6ac2(
+GC_KERNEL void map_mul_1cb9be5a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -34,10 +34,13 @@ GC_KERNEL void map_mul_a1ba6ac2(
     const int64_t single = aligned ? stop - (stop - start) % 4 : start;
     /* 4 neighbours at a time */
     for (int64_t at = start + GC_ITEM * 4; at < single; at += 1024) {
-        const int64_t i3_first = gc_rest(at, a3);
-        const int64_t i2 = gc_rest(gc_quotient(at, a3), a2);
-        const int64_t i1 = gc_rest(gc_quotient(gc_quotient(at, a3), a2), a1);
-        const int64_t i0 = gc_quotient(gc_quotient(gc_quotient(at, a3), a2), a1);
+        const int64_t turns_i3 = gc_quotient(at, a3);
+        const int64_t i3_first = at - turns_i3 * a3;
+        const int64_t turns_i2 = gc_quotient(turns_i3, a2);
+        const int64_t i2 = turns_i3 - turns_i2 * a2;
+        const int64_t turns_i1 = gc_quotient(turns_i2, a1);
+        const int64_t i1 = turns_i2 - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         union { uint4 all; float one[4]; } v0_wide;
         union { uint4 all; float one[4]; } w0_wide;
         v0_wide.all = *(const GC_GLOBAL uint4 *)&x0[i0 * a4 + i1 * a5 + i2 * a6 + i3_first];
@@ -53,10 +56,13 @@ GC_KERNEL void map_mul_a1ba6ac2(
         *(GC_GLOBAL uint4 *)&y0[i0 * a7 + i1 * a8 + i2 * a9 + i3_first] = w0_wide.all;
     }
     for (int64_t at = single + GC_ITEM; at < stop; at += 256) {
-        const int64_t i3 = gc_rest(at, a3);
-        const int64_t i2 = gc_rest(gc_quotient(at, a3), a2);
-        const int64_t i1 = gc_rest(gc_quotient(gc_quotient(at, a3), a2), a1);
-        const int64_t i0 = gc_quotient(gc_quotient(gc_quotient(at, a3), a2), a1);
+        const int64_t turns_i3 = gc_quotient(at, a3);
+        const int64_t i3 = at - turns_i3 * a3;
+        const int64_t turns_i2 = gc_quotient(turns_i3, a2);
+        const int64_t i2 = turns_i3 - turns_i2 * a2;
+        const int64_t turns_i1 = gc_quotient(turns_i2, a1);
+        const int64_t i1 = turns_i2 - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         const float v0 = x0[i0 * a4 + i1 * a5 + i2 * a6 + i3];
         float w0;
         {

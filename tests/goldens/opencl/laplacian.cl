@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void map_sub_af28211c(
+GC_KERNEL void map_sub_3375a193(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -28,8 +28,9 @@ GC_KERNEL void map_sub_af28211c(
     const float p0 = gc_bits_float((uint32_t)words.w[8]);
     const int64_t stop = MIN((group + 1) * 256, a0 * a1);
     for (int64_t at = group * 256 + GC_ITEM; at < stop; at += 256) {
-        const int64_t i1 = gc_rest(at, a1);
-        const int64_t i0 = gc_quotient(at, a1);
+        const int64_t turns_i1 = gc_quotient(at, a1);
+        const int64_t i1 = at - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         {
             y0[i0 * a2 + i1] = (((x0[i0 * a3 + i1 + 1] + x0[i0 * a3 + i1 + a4]) + x0[i0 * a3 + i1 + a5]) + x0[i0 * a3 + i1 + a5 + 2]) - (p0 * x0[i0 * a3 + i1 + a5 + 1]);
         }

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void row_sum_m2_mul_f609f9a0(
+GC_KERNEL void row_sum_m2_mul_4d4eab5b(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -72,8 +72,7 @@ GC_KERNEL void row_sum_m2_mul_f609f9a0(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum0_part = here;
         }
@@ -117,8 +116,7 @@ GC_KERNEL void row_sum_m2_mul_f609f9a0(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             m21_part = here;
         }

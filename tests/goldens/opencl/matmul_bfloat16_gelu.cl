@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_f76e0151(
+GC_KERNEL void contract_dot_cast_8c29a6fa(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -72,8 +72,9 @@ GC_KERNEL void contract_dot_cast_f76e0151(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_quotient(at, a0);
+    const int64_t turns_mb = gc_quotient(at, a0);
+    const int64_t mb = at - turns_mb * a0;
+    const int64_t nb = turns_mb;
     const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_where_9c81e8e3(
+GC_KERNEL void contract_dot_where_98b2b198(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -41,8 +41,9 @@ GC_KERNEL void contract_dot_where_9c81e8e3(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_quotient(at, a0);
+    const int64_t turns_mb = gc_quotient(at, a0);
+    const int64_t mb = at - turns_mb * a0;
+    const int64_t nb = turns_mb;
     const int64_t m_size = a5, n_size = a9, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);

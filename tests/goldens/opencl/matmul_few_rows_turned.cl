@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_5501476a(
+GC_KERNEL void contract_dot_a19ac6a1(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -38,8 +38,9 @@ GC_KERNEL void contract_dot_5501476a(
     const int64_t turn = group * 1 + 0;
     const bool live = turn < a1 * a0;
     const int64_t at = live ? turn : a1 * a0 - 1;
-    const int64_t mb = gc_rest(at, a0);
-    const int64_t nb = gc_quotient(at, a0);
+    const int64_t turns_mb = gc_quotient(at, a0);
+    const int64_t mb = at - turns_mb * a0;
+    const int64_t nb = turns_mb;
     const int64_t m_size = a2, n_size = a7, length = a3;
     const int slice = GC_ITEM / 128, column = GC_ITEM % 128;
     const int64_t m_first = mb * 8, n_first = nb * 128;

@@ -16,12 +16,18 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 }
 GC_INLINE float gc_min_float(float a, float b)
 {
+#ifdef GC_EXTREME
+    float most;
+    GC_EXTREME("min", most, a, b);
+    return most;
+#else
     const float x = a < b ? a : b, y = b < a ? b : a;
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) | gc_bitcast_uint32_t_float(y));
     return a != a || b != b ? a + b : z;
+#endif
 }
 
-GC_KERNEL void row_min_cast_72bce7b9(
+GC_KERNEL void row_min_cast_29f1c2dd(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -98,8 +104,7 @@ GC_KERNEL void row_min_cast_72bce7b9(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = gc_min_float(low, high);
+                here = gc_min_float(here, there);
             }
             min0 = here;
         }
@@ -155,8 +160,7 @@ GC_KERNEL void row_min_cast_72bce7b9(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const int32_t there = GC_SHUFFLE_XOR(here, step);
-                const int32_t low = own & step ? there : here, high = own & step ? here : there;
-                here = low < high ? low : high;
+                here = here < there ? here : there;
             }
             min1 = here;
         }

@@ -16,16 +16,22 @@ GC_INLINE uint32_t gc_bitcast_uint32_t_float(float from)
 }
 GC_INLINE float gc_max_float(float a, float b)
 {
+#ifdef GC_EXTREME
+    float most;
+    GC_EXTREME("max", most, a, b);
+    return most;
+#else
     const float x = a > b ? a : b, y = b > a ? b : a;
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
     return a != a || b != b ? a + b : z;
+#endif
 }
 GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
 
-GC_KERNEL void row_max_sum_div_a6f04f02(
+GC_KERNEL void row_max_sum_div_f4953447(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault GC_SCRATCH_ARGUMENT)
@@ -81,8 +87,7 @@ GC_KERNEL void row_max_sum_div_a6f04f02(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = gc_max_float(low, high);
+                here = gc_max_float(here, there);
             }
             max0 = here;
         }
@@ -137,8 +142,7 @@ GC_KERNEL void row_max_sum_div_a6f04f02(
             #endif
             GC_UNROLL for (int step = MIN(64, GC_SHUFFLES) / 2; step; step >>= 1) {
                 const float there = GC_SHUFFLE_XOR(here, step);
-                const float low = own & step ? there : here, high = own & step ? here : there;
-                here = low + high;
+                here = here + there;
             }
             sum1_part = here;
         }

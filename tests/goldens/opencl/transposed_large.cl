@@ -10,7 +10,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
     return ((uint64_t)a | (uint64_t)n) >> 32 ? a % n : (int64_t)((uint32_t)a % (uint32_t)n);
 }
 
-GC_KERNEL void map_add_cc7bac5e(
+GC_KERNEL void map_add_b0fc3d8a(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -28,8 +28,9 @@ GC_KERNEL void map_add_cc7bac5e(
     const int64_t single = aligned ? stop - (stop - start) % 4 : start;
     /* 4 neighbours at a time */
     for (int64_t at = start + GC_ITEM * 4; at < single; at += 1024) {
-        const int64_t i1_first = gc_rest(at, a1);
-        const int64_t i0 = gc_quotient(at, a1);
+        const int64_t turns_i1 = gc_quotient(at, a1);
+        const int64_t i1_first = at - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         union { uint4 all; float one[4]; } w0_wide;
         GC_UNROLL for (int e = 0; e < 4; e++) {
             const int64_t i1 = i1_first + e;
@@ -42,8 +43,9 @@ GC_KERNEL void map_add_cc7bac5e(
         *(GC_GLOBAL uint4 *)&y0[i0 * a3 + i1_first] = w0_wide.all;
     }
     for (int64_t at = single + GC_ITEM; at < stop; at += 256) {
-        const int64_t i1 = gc_rest(at, a1);
-        const int64_t i0 = gc_quotient(at, a1);
+        const int64_t turns_i1 = gc_quotient(at, a1);
+        const int64_t i1 = at - turns_i1 * a1;
+        const int64_t i0 = turns_i1;
         float w0;
         {
             w0 = x0[i0 + i1 * a2] + 1.0f;
