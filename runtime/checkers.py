@@ -19,7 +19,7 @@ from graphc.errors import CompileError, NoCompilerError
 from graphc.ir.program import KernelSource
 from graphc.runtime import pocl
 
-ARCHITECTURES = ("sm_80", "sm_90")  # those of CUDA that are checked
+ARCHITECTURES = {"cuda": ("sm_80", "sm_90"), "cuda-hopper": ("sm_90a",)}  # those of CUDA that are checked
 ERROR = 3  # from which severity on a diagnostic of libclang is one
 DEVICES = {  # and of HIP, with their wavefronts
     "hip": {"gfx1030": 32, "gfx90a": 64},
@@ -129,7 +129,7 @@ def _c(kernel: KernelSource) -> list[Finding]:
     return [_found(f"{Path(cc.command[0]).name} {cc.identity.splitlines()[0]}", work)]
 
 
-def _cuda(kernel: KernelSource) -> list[Finding]:
+def _cuda(architectures: Sequence[str], kernel: KernelSource) -> list[Finding]:
     from graphc.runtime import nvrtc
 
     def work(arch: str) -> dict[str, int]:
@@ -138,7 +138,7 @@ def _cuda(kernel: KernelSource) -> list[Finding]:
                 "bytes": len(cubin.code)}
 
     name = nvrtc.version()
-    return [_found(f"{name} for {arch}", lambda arch=arch: work(arch)) for arch in ARCHITECTURES]
+    return [_found(f"{name} for {arch}", lambda arch=arch: work(arch)) for arch in architectures]
 
 
 def _hip(devices: dict[str, int], kernel: KernelSource) -> list[Finding]:
@@ -203,5 +203,6 @@ def _build(cl: Any, device: Any, kernel: KernelSource) -> dict[str, int]:
 
 
 _CHECKS: dict[str, Callable[[KernelSource], list[Finding]]] = {
-    "c": _c, "cuda": _cuda, **{name: partial(_hip, devices) for name, devices in DEVICES.items()},
+    "c": _c, **{name: partial(_cuda, architectures) for name, architectures in ARCHITECTURES.items()},
+    **{name: partial(_hip, devices) for name, devices in DEVICES.items()},
     "opencl": _opencl}

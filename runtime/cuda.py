@@ -50,6 +50,7 @@ COPY = KernelSource("gc_copy", """extern "C" __global__ __launch_bounds__(256) v
 }
 """)
 COPY_BLOCKS = 1024  # of a large copy
+HOPPER = "cuda-hopper"
 STAGES = 16  # uploads that may be on their way
 KEPT_TABLES = 16  # of a program, for buffers in as many places
 HIP_UNITS = {r"gfx(908|90a|94.|950)": "hip-cdna", r"gfx11..": "hip-rdna3", r"gfx120.": "hip-rdna4"}
@@ -90,8 +91,11 @@ class CudaBackend(DeviceBackend):
 
     @cached_property
     def dialect(self) -> str:
-        """"plain" is for devices whose matrix unit, if they have one, is another."""
-        return "cuda" if self.is_available() is not None or int(self._queue.architecture) >= 80 else "cuda-plain"
+        """"hopper" is for devices of 9.0 alone, "plain" for those whose matrix unit, if they have one, is another."""
+        if self.is_available() is not None:
+            return "cuda"
+        architecture = self._queue.architecture
+        return HOPPER if architecture == "90" else "cuda" if int(architecture) >= 80 else "cuda-plain"
 
     @cached_property
     def _queue(self) -> CupyQueue:
@@ -179,6 +183,13 @@ class HipBackend(CudaBackend):
         return "hip" if self.is_available() is not None else dialect_of(self._queue.architecture)
 
 
+class _RefusedError(Exception):
+    """The compiler's log."""
+
+    def get_message(self) -> str:
+        return str(self)
+
+
 def dialect_of(architecture: str) -> str:
     """Of a device of HIP by its name, such as gfx90a:sramecc+:xnack-."""
     name = architecture.partition(":")[0]
@@ -233,13 +244,27 @@ class CupyQueue:
         compiler = self.cupy.cuda.compiler
         try:
             with self.here():
+                if self.architecture == "90":
+                    return self._build_for_this_alone(kernel)
                 code, _ = compiler.compile_using_nvrtc(kernel.text, self.options, None, f"{kernel.entry}.cu")
-        except compiler.CompileException as error:
+        except (compiler.CompileException, _RefusedError) as error:
             source = cache.keep_source(f"{self.key(kernel)}.cu", kernel.text)
             raise CompileError(f"{'hiprtc' if self.hip else 'NVRTC'} refuses the kernel {kernel.entry}: "
                                f"{first_error(error.get_message())}",
                                fix=f"the source lies in {source}") from None
         return code
+
+    def _build_for_this_alone(self, kernel: KernelSource) -> bytes:
+        """With the instructions of sm_90a, which no other device has, and which CuPy does not ask for."""
+        nvrtc = self.cupy.cuda.nvrtc
+        program = nvrtc.createProgram(kernel.text, f"{kernel.entry}.cu", (), ())
+        try:
+            nvrtc.compileProgram(program, (*self.options, "-arch=sm_90a"))
+            return nvrtc.getCUBIN(program)
+        except nvrtc.NVRTCError:
+            raise _RefusedError(nvrtc.getProgramLog(program)) from None
+        finally:
+            nvrtc.destroyProgram(program)
 
     def open(self, kernel: KernelSource, code: bytes) -> Any:
         path = cache.private_folder() / f"{cache.next_number()}.cubin"  # CuPy knows a module by its path

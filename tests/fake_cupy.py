@@ -216,6 +216,29 @@ def compile_using_nvrtc(source: str, options: tuple, arch: Any, filename: str) -
     return source.encode(), None
 
 
+class NVRTCError(Exception):
+    pass
+
+
+def createProgram(source: str, name: str, headers: tuple, include_names: tuple) -> list[str]:  # noqa: N802
+    return [source, name.removesuffix(".cu"), ""]
+
+
+def compileProgram(program: list[str], options: tuple) -> None:  # noqa: N802
+    assert options[-1] == "-arch=sm_90a"
+    try:
+        Emulator(False, 32).compile([KernelSource(program[1], program[0])])
+    except CompileError as error:
+        program[2] = error.message
+        raise NVRTCError from None
+
+
+NVRTC = types.SimpleNamespace(
+    getVersion=lambda: (13, 0), NVRTCError=NVRTCError, createProgram=createProgram, compileProgram=compileProgram,
+    getCUBIN=lambda program: program[0].encode(), getProgramLog=lambda program: program[2],
+    destroyProgram=lambda program: program.clear())
+
+
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
     assert stream == 7
     log.append({1: "upload", 2: "download", 3: "copy"}[kind])
@@ -250,7 +273,7 @@ def modules(hip: bool = False) -> dict[str, types.ModuleType]:
             is_available=lambda: True, alloc=alloc, Stream=Stream, Event=Event,
             alloc_pinned_memory=PinnedMemory, UnownedMemory=UnownedMemory,
             MemoryPointer=MemoryPointer, Device=Device,
-            nvrtc=types.SimpleNamespace(getVersion=lambda: (13, 0)),
+            nvrtc=NVRTC,
             memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             compiler=types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc, CompileException=CompileException),
             runtime=types.SimpleNamespace(

@@ -37,7 +37,7 @@ def test_right_and_wrong_text(dialect):
 
 
 def test_registers_and_spills_of_cuda():
-    for found, arch in zip(findings("cuda", SQUARE["cuda"]), checkers.ARCHITECTURES, strict=True):
+    for found, arch in zip(findings("cuda", SQUARE["cuda"]), checkers.ARCHITECTURES["cuda"], strict=True):
         assert arch in found.compiler and 4 <= found.facts["registers"] <= 32 and found.facts["spills"] == 0
     many = "\n".join(f"    float v{k} = x[i + {k} * n];" for k in range(120))
     stores = "\n".join(f"    x[i + {k} * n] = v{119 - k};" for k in range(120))
@@ -51,7 +51,8 @@ def test_registers_and_spills_of_cuda():
 
 def test_a_cubin_is_code_for_its_architecture():
     try:
-        cubins = [nvrtc.compile(KernelSource("square", SQUARE["cuda"]), arch).code for arch in checkers.ARCHITECTURES]
+        cubins = [nvrtc.compile(KernelSource("square", SQUARE["cuda"]), arch).code
+                  for arch in checkers.ARCHITECTURES["cuda"]]
     except NoCompilerError as error:
         pytest.skip(error.message)
     assert all(code.startswith(b"\x7fELF") and b".text.square" in code for code in cubins) and cubins[0] != cubins[1]

@@ -77,7 +77,7 @@ def test_a_device_of_hip_has_the_dialect_of_its_matrix_unit(device):
     dialects = units | {"gfx906": "hip", "gfx1030": "hip", "gfx1250": "hip"}
     assert {name: cuda.dialect_of(name) for name in dialects} == dialects
     assert all(codegen.is_dialect(name) for name in dialects.values())
-    assert driver.backend_of(device).dialect == {"cuda": "cuda", "hip": "hip-cdna"}[device]
+    assert driver.backend_of(device).dialect == {"cuda": "cuda-hopper", "hip": "hip-cdna"}[device]
 
 
 def test_replays_of_a_graph_are_fresh(device):
@@ -366,7 +366,8 @@ def test_the_real_cupy_has_what_is_used():
     if importlib.util.find_spec("cupy") is None:
         pytest.skip("CuPy is not installed")
     names = set(re.findall(r"\bcupy\.([a-z_.A-Z]+)", SOURCE))
-    names |= {f"cuda.compiler.{name}" for name in re.findall(r"\bcompiler\.(\w+)", SOURCE)}
+    names |= {f"cuda.{module}.{name}" for module in ("compiler", "nvrtc")
+              for name in re.findall(rf"\b{module}\.(\w+)", SOURCE)}
     assert {"RawModule", "cuda.alloc", "cuda.runtime.memcpyAsync", "cuda.compiler.CompileException"} <= names
     # what the routines of graphc/ir/routines.py call, which NumPy hands on to CuPy by name
     names |= {"ndarray.__array_function__", "ndarray.__array_ufunc__", "ndarray.__dlpack__", "ndarray.device",

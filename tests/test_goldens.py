@@ -147,12 +147,19 @@ def attention_gradient():
     return pull(g)
 
 
-ALL = PROGRAMS | {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient}
+def matmul_of_many():
+    a, b = (gc.asarray(np.ones(shape, gc.bfloat16.numpy)) for shape in ((2048, 64), (64, 1024)))
+    return gc.relu(a @ b + b[0])
+
+
+ALL = PROGRAMS | {"matmul_fast_math": matmul_fast_math, "attention_gradient": attention_gradient,
+                  "matmul_of_many": matmul_of_many}
 
 
 @pytest.mark.parametrize("name, dialect, file", [
     ("matmul_bfloat16_gelu", "cuda", "cuda/matmul_bfloat16_gelu.cu"),
     ("matmul_fast_math", "cuda", "cuda/matmul_fast_math.cu"),
+    ("matmul_of_many", "cuda-hopper", "cuda/matmul_of_many.cu"),
     ("matmul_bfloat16_gelu", "hip-cdna", "hip/matmul_bfloat16_gelu.hip")])
 def test_the_matrix_unit(name, dialect, file, golden):
     golden(file, text_of(name, dialect))

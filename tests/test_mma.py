@@ -85,6 +85,7 @@ def test_products_have_the_bits_of_the_chain(device, name):
 
 
 @pytest.mark.parametrize("device, chunk", [("cuda", CHUNKS["mma"]), ("cuda", 64), ("hip-cdna", CHUNKS["mma"]),
+                                           ("cuda-hopper", CHUNKS["mma"]), ("cuda-hopper", 64),
                                            ("hip-rdna3", 64), ("hip-rdna4", CHUNKS["mma"])], indirect=["device"])
 def test_large_blocks(device, monkeypatch, chunk):
     """Where they fill a device; with sums of several chunks, which are fewer columns."""
@@ -94,6 +95,49 @@ def test_large_blocks(device, monkeypatch, chunk):
     a, b = (leaf(130, 200), leaf(136, 200).T) if chunk == 64 else (leaf(200, 130).T, leaf(200, 136))
     factors = [a.numpy(), b.numpy()]
     assert mismatch(DOT, (), gc.bfloat16, (130, 136), (a @ b).numpy(), factors, ("bfloat16",)) is None
+
+
+FORMS = {
+    "rows and columns": lambda m, n, k, dtype: leaf(m, k, dtype=dtype) @ leaf(k, n, dtype=dtype),
+    "rows and rows": lambda m, n, k, dtype: leaf(m, k, dtype=dtype) @ leaf(n, k, dtype=dtype).T,
+    "columns and columns": lambda m, n, k, dtype: leaf(k, m, dtype=dtype).T @ leaf(k, n, dtype=dtype),
+    "columns and rows": lambda m, n, k, dtype: gc.relu(leaf(k, m, dtype=dtype).T @ leaf(n, k, dtype=dtype).T + 1),
+}
+
+
+@pytest.mark.parametrize("size, dtype", [((256, 128, 320), gc.bfloat16), ((136, 264, 200), gc.float16),
+                                         ((129, 131, 67), gc.bfloat16), ((200, 130, 17), gc.float16)])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("device", ["cuda-hopper"], indirect=True)
+def test_warps_that_multiply_together(device, monkeypatch, form, size, dtype):
+    """Whole tiles, which are copied, and those that end inside; of factors that lie either way."""
+    monkeypatch.setattr(contract, "MANY_BLOCKS", 1)
+    product = FORMS[form](*size, dtype)
+    (kernel,) = kernels_of([product], device.dialect)
+    assert "GC_WARPGROUP_MMA(" in kernel.text.partition("gc_words")[2]
+    for finding in accepted([kernel], device.dialect):
+        assert not finding.facts["spills"] and finding.facts["registers"] <= 128
+    found = product.numpy()
+    gc.set_backend("cpu")
+    assert equal_bits(found, FORMS[form](*size, dtype).numpy())
+
+
+@pytest.mark.parametrize("name", ["what is computed", "stacks", "tf32"])
+@pytest.mark.parametrize("device", ["cuda-hopper"], indirect=True)
+def test_where_each_warp_multiplies_by_itself(device, monkeypatch, name):
+    """What the unit cannot read as it lies in memory, or in tiles of other numbers."""
+    monkeypatch.setattr(contract, "MANY_BLOCKS", 1)
+    products = {"what is computed": lambda: leaf(130, 200) @ gc.exp(leaf(200, 136) / 64),
+                "stacks": lambda: gc.conv2d(leaf(2, 16, 12, 12), leaf(130, 16, 3, 3)),
+                "tf32": lambda: fast_product(single(130, 72), single(72, 264))}
+    (kernel,) = kernels_of([products[name]()], device.dialect)
+    text = kernel.text.partition("gc_words")[2]
+    assert "GC_MMA(" in text and "GC_WARPGROUP_MMA(" not in text
+    accepted([kernel], device.dialect)
+    if name != "tf32":
+        found = products[name]().numpy()
+        gc.set_backend("cpu")
+        assert equal_bits(found, products[name]().numpy())
 
 
 @pytest.mark.parametrize("device", ["hip-cdna:gfx908", "hip-cdna:gfx90a"], indirect=True)

@@ -64,6 +64,7 @@ DUMP_EXAMPLES = """examples:
   graphc dump-kernels script.py --backend cuda        those of another backend, with or without such a device
   graphc dump-kernels script.py --backend hip --check and what the compilers that are here say of them
   graphc dump-kernels script.py --backend hip-cdna    those of HIP on devices with this matrix unit; or -rdna3, -rdna4
+  graphc dump-kernels script.py --backend cuda-hopper those of CUDA on devices of compute capability 9.0
   graphc dump-kernels mypackage.model:step            a function without arguments; what it returns is realized
 """
 EXPLAIN_EXAMPLES = """examples:

@@ -7,6 +7,9 @@ and turned where that is the wrong way; those of float32 are read word by word t
 item fetches runs of 16 bytes of a tile, by 16 bytes of each array where they lie together and addresses allow it. What
 is multiplied as it lies in memory is on its way meanwhile: copied, three tiles ahead, or in registers, one tile ahead.
 So are the factors of the next step of k, out of shared memory into registers.
+
+Where four warps multiply together (CUDA's warpgroups, Target.warpgroup), the unit reads both factors out of shared
+memory by itself: 64 rows of a and all columns of b, 16 of k at a time. Tiles then are pieces of rows of 128 bytes.
 """
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from msgspec import to_builtins
 from graphc.codegen.gemm_gpu import block_of, epilogue
 from graphc.codegen.runs_gpu import fetched
 from graphc.ir import dtype as dt
-from graphc.ir.kernel import LOAD, Operand, Template
+from graphc.ir.kernel import LOAD, Template
 from graphc.ir.node import Node
 from graphc.ir.ops import FAST
 from graphc.ir.target import unit_type
@@ -27,7 +30,7 @@ CHUNK = CHUNKS["mma"]
 ROWS, DEPTH = 16, 2                 # of what a warp multiplies at once; of k, in runs
 RUN = 16                            # bytes of a tile that are fetched together
 SHORT, LONG = 4, 8                  # runs of k in a tile: less with long rows, so that all fits
-COPIED, KEPT = 4, 2                 # tiles in shared memory, with copies and without
+COPIED, KEPT, TOGETHER = 4, 2, 3    # tiles in shared memory, with copies, without, and of a warpgroup
 FEW_SUMS = 32                       # of an item, with which several groups' registers fit a multiprocessor
 PAD = 8                             # numbers behind a row of results there, if there is room
 
@@ -37,22 +40,27 @@ def mma(model, s: Template) -> dict:
     operands, unit = {o.name: o for o in s.operands}, model.spell.language.unit
     dtype = operands["a"].dtype
     run = RUN // dtype.itemsize
-    depth = run * (SHORT if max(m.length, n.length) > 64 else LONG)
-    down = 4 if m.length > n.length else 2                  # warps below one another, and beside
-    across = model.group // unit.lanes // down
-    stages = COPIED if unit.copies else KEPT
-    a, b = (_fetched(model, s, operands[x], outer, depth, run) for x, outer in (("a", "m"), ("b", "n")))
+    a, b = (fetched(model, s, operands[x], outer, run, "bits", lambda value: _bits(model, value))
+            for x, outer in (("a", "m"), ("b", "n")))
+    straight = unit.copies and all(f["plain"] and f["along"] for f in (a, b))
+    together = (straight and dtype.itemsize == 2
+                and (m.length, n.length) == model.spell.language.target.warpgroup)
+    depth = run * (LONG if together or max(m.length, n.length) <= 64 else SHORT)
+    warps = model.group // unit.lanes
+    down = warps if together else 4 if m.length > n.length else 2       # of them below one another, and beside
+    across = warps // down
+    stages = TOGETHER if together else COPIED if unit.copies else KEPT
     for f in (a, b):
+        f |= _tile(model, f, depth, run) | {"waits": f["plain"] and not unit.copies, "piece": depth if together else 0}
         f["turn"] = _turn(f, unit.held, dtype)
-        f["waits"] = f["plain"] and not unit.copies
         model.keep(f"tile_{f['name']}", "uint4", stages * f["size"], in_scratch=True)
     room = model.scratch // 4 // (down * ROWS)
     sums = ROWS * unit.columns // unit.lanes
     tall, broad = m.length // down // ROWS, n.length // across // unit.columns
-    model.is_large = tall * broad * sums > FEW_SUMS
+    model.is_large = not together and tall * broad * sums > FEW_SUMS
     model.spell.helper("gc_bitcast_uint32_t_float" if dtype is dt.float32 else f"gc_load_{dtype}")
     return {"kind": "mma", "result": s.result, "chunk": CHUNK, "depth": depth, "group": model.group,
-            "straight": unit.copies and all(f["plain"] and f["along"] for f in (a, b)),
+            "straight": straight, "together": together,
             "unit": to_builtins(unit), "sums": sums, "fragment": unit.held // 2 or 4, "wide": ROWS // unit.columns,
             "stages": stages, "down": down, "across": across, "rows": m.length // down, "columns": n.length // across,
             "tall": tall, "broad": broad, "step": DEPTH * run,
@@ -62,12 +70,10 @@ def mma(model, s: Template) -> dict:
             "type": unit_type(dtype, FAST), "epilogue": epilogue(model, s)}
 
 
-def _fetched(model, s: Template, operand: Operand, outer: str, depth: int, run: int) -> dict:
-    """What becomes a tile of an operand: its rows go along k where memory does."""
-    found = fetched(model, s, operand, outer, run, "bits", lambda value: _bits(model, value))
-    size = found["length"] * depth // run
-    return found | {"runs": (depth if found["along_k"] else found["length"]) // run, "size": size,
-                    "share": size // model.group}
+def _tile(model, f: dict, depth: int, run: int) -> dict:
+    """How large a tile of an operand is: its rows go along k where memory does."""
+    size = f["length"] * depth // run
+    return {"runs": (depth if f["along_k"] else f["length"]) // run, "size": size, "share": size // model.group}
 
 
 def _turn(f: dict, held: int, dtype: dt.DType) -> str:

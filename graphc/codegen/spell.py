@@ -92,11 +92,12 @@ def dialect(name: str) -> Dialect:
     def both(part: str) -> dict:
         return functools.reduce(lambda a, b: {**a, **b.get(part, {})}, tables, {})
     units, limits = own.get("units", {}), both("target")
-    unit = units.get("") if not kind or kind.isdigit() else units[kind] if kind != "plain" else None
+    unit = units.get("") if not kind or kind.isdigit() else units.get("", {}) | units[kind] if kind != "plain" else None
     if kind.isdigit():
         limits["group"] = int(kind)
     if unit is not None:
-        limits["matrix"] = unit.pop("matrix")
+        unit = dict(unit)
+        limits |= {key: unit.pop(key) for key in ("matrix", "warpgroup") if key in unit}
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in limits.items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
     return Dialect(folder, *texts, family, target, own["suffix"], own.get("table", False),

@@ -242,7 +242,10 @@ class Contraction:
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit:
-            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, target.block)
+            together = all(value.op is LOAD and not value.srcs and value.dtype.itemsize == 2
+                           for value in self.values.values())
+            block = together and target.warpgroup or target.block
+            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, block)
         elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
             name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
         elif target.group:

@@ -263,8 +263,10 @@ int emu_run(emu_body *body, void **args, char *shared, long shared_bytes, const 
     count = launch->block.x * launch->block.y * launch->block.z;
     const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     uint64_t *order_of_blocks = (uint64_t *)malloc((blocks ? blocks : 1) * sizeof(uint64_t));
-    emu_now.dynamic = dynamic_bytes ? (char *)malloc(dynamic_bytes) : nullptr;   /* exactly, to see overruns */
-    int result = order_of_blocks && (emu_now.dynamic || !dynamic_bytes) ? OK : NO_MEMORY;
+    void *dynamic = nullptr;        /* as many bytes as asked for, to see overruns, where a matrix unit may want them */
+    const bool lacks = dynamic_bytes && posix_memalign(&dynamic, 1024, dynamic_bytes);
+    emu_now.dynamic = (char *)dynamic;
+    int result = order_of_blocks && !lacks ? OK : NO_MEMORY;
     if (result == OK) put_in_order(order_of_blocks, blocks, order);
     for (uint64_t k = 0; k < blocks && result == OK; k++) {
         const uint64_t b = order_of_blocks[k];

@@ -110,6 +110,28 @@ static inline unsigned long long emu_ballot(int line, unsigned long long mask, b
 #define GC_COPY(to, from) emu_copy(to, from)
 #define GC_COPIES_CLOSE() (void)emu_self->sets++
 #define GC_COPIES_WAIT(n) emu_wait_for_copies(n)
+#define GC_COPIES_SHOW() (void)0
+#define GC_WARPGROUP_MMA(type, c, a, turn_a, b, turn_b) \
+    emu_warpgroup_mma(c, a, turn_a, b, turn_b, [](unsigned short bits) { return gc_load_##type(bits); })
+#define GC_WARPGROUP_OPEN() (void)0
+#define GC_WARPGROUP_CLOSE() (void)0
+#define GC_WARPGROUP_WAIT() (void)0
+
+/* By the swizzle of 128 bytes, bits 4 to 6 of an address change by bits 7 to 9. */
+static inline unsigned short emu_of_tile(const void *tile, bool turned, int outer, int k) {
+    unsigned long long at = (unsigned long long)tile;
+    at += turned ? outer / 64 * 8192 + k * 128 + outer % 64 * 2 : outer * 128 + k * 2;
+    return *(const unsigned short *)(at ^ (at >> 7 & 7) << 4);
+}
+
+template <class F>
+static inline void emu_warpgroup_mma(float *c, const void *a, bool turn_a, const void *b, bool turn_b, F load) {
+    const int row = emu_self->linear % 128 / 32 * 16 + emu_self->linear % 32 / 4, column = emu_self->linear % 4 * 2;
+    for (int e = 0; e < 64; e++)
+        for (int k = 0; k < 16; k++)
+            c[e] = __builtin_fmaf(load(emu_of_tile(a, turn_a, row + e / 2 % 2 * 8, k)),
+                                  load(emu_of_tile(b, turn_b, e / 4 * 8 + column + e % 2, k)), c[e]);
+}
 
 template <class F>
 static inline void emu_mma(int line, float *c, const unsigned *a, const unsigned *b, F load) {
