@@ -280,6 +280,7 @@ class DeviceExecutable:
         self._aliases = [program.slots[slot].alias for slot in layout.outputs]
         self._reports = any(kernel.reports for kernel in program.all_kernels)
         self._fault = pool.allocate(4 * max(len(program.steps), 1))
+        self._clear: list[DeviceBuffer] = []    # for faults of runs to come: all 0
         self._pid = os.getpid()
 
     def run(self, inputs: Sequence[Any], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Any]:
@@ -294,14 +295,12 @@ class DeviceExecutable:
             self.pool.require(self._peak)
         outside = [*inputs, *self._outputs(inputs, donate)]
         arena = self.pool.allocate(self.program.arena) if self.program.arena else None
-        fault = self._fault
-        if self._reports:
-            fault = self.pool.allocate(self._fault.nbytes)
-            fault.fill(np.zeros(fault.nbytes, np.uint8))
+        fault = self._cleared() if self._reports else self._fault
         counters.launches += self._launches
         self._code.run(outside, arena, params, fault)
         if self._reports:
             self._raise_faults(fault)
+            self._clear.append(fault)
         return [outside[position] for position in self._layout.results]
 
     def _outputs(self, inputs: Sequence[Any], donate: Sequence[int]) -> list[Any]:
@@ -319,6 +318,15 @@ class DeviceExecutable:
                 taken._copy = None      # its values change
             outputs.append(taken if isinstance(taken, PooledBuffer) else self.pool.allocate(nbytes))
         return outputs
+
+    def _cleared(self) -> DeviceBuffer:
+        """Where a run reports faults, which no other run does meanwhile. One that had none leaves it as it was."""
+        try:
+            return self._clear.pop()
+        except IndexError:      # the first run, or several at once, or the last one failed
+            fault = self.pool.allocate(self._fault.nbytes)
+            fault.fill(np.zeros(fault.nbytes, np.uint8))
+            return fault
 
     def _raise_faults(self, fault: DeviceBuffer) -> None:
         found = fault.view(np.int32, (fault.nbytes // 4,))

@@ -40,9 +40,9 @@ def mma(model, s: Template) -> dict:
     operands, unit = {o.name: o for o in s.operands}, model.spell.language.unit
     dtype = operands["a"].dtype
     run = RUN // dtype.itemsize
-    a, b = (fetched(model, s, operands[x], outer, run, "bits", lambda value: _bits(model, value))
+    a, b = (fetched(model, s, operands[x], outer, run, "bits", lambda value: _bits(model, value), steps=True)
             for x, outer in (("a", "m"), ("b", "n")))
-    straight = unit.copies and all(f["plain"] and f["along"] for f in (a, b))
+    straight = unit.copies and all(f["plain"] and f["along"] and f["across"] for f in (a, b))
     together = (straight and dtype.itemsize == 2
                 and (m.length, n.length) == model.spell.language.target.warpgroup)
     depth = run * (LONG if together or max(m.length, n.length) <= 64 else SHORT)
@@ -52,7 +52,8 @@ def mma(model, s: Template) -> dict:
     stages = TOGETHER if together else COPIED if unit.copies else KEPT
     for f in (a, b):
         f |= _tile(model, f, depth, run) | {"waits": f["plain"] and not unit.copies, "piece": depth if together else 0}
-        f["turn"] = _turn(f, unit.held, dtype)
+        f["turn"], f["down"] = _turn(f, unit.held, dtype), model.group // f["runs"]
+        assert not straight or f["down"] % (4 if f["turn"].startswith("% 4") else 8) == 0    # such rows have the same turn
         model.keep(f"tile_{f['name']}", "uint4", stages * f["size"], in_scratch=True)
     room = model.scratch // 4 // (down * ROWS)
     sums = ROWS * unit.columns // unit.lanes

@@ -22,9 +22,9 @@ MOST = 24       # operations of an expression that is worth two texts
 
 
 def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: str,
-            spelled: Callable[[Node], str], k: str = "k") -> dict:
+            spelled: Callable[[Node], str], k: str = "k", steps: bool = False) -> dict:
     """An operand by runs along `outer` or the span k: `inside` puts the element at (`outer`_at, k_at) into the target.
-    plain: it is what lies in memory."""
+    plain: it is what lies in memory. steps: whether to say how far neighbours along k and across lie apart there."""
     inner, walked = innermost(operand.body).axis, s.walked(operand)     # memory is contiguous along it
     along_k = inner in walked[k].axes
     loads = _together(model, operand, inner, walked[k if along_k else outer], run)
@@ -37,12 +37,13 @@ def fetched(model, s: Template, operand: Operand, outer: str, run: int, target: 
             "even": model.spell.arg(int(all(x["even"] for _, x in loads)), -1) if loads else "0",
             "addresses": " | ".join(dict.fromkeys(f"(uint64_t){x['array']}" for _, x in loads)),
             "plain": [x.get("value") for x in inside] == ["v0"],
-            "along": _stride(model, loads[0][0].index, walked[k].axes) if len(loads) == 1 else "",
+            "along": _stride(model, loads[0][0].index, walked[k].axes) if steps and len(loads) == 1 else "",
+            "across": _stride(model, loads[0][0].index, walked[outer].axes) if steps and len(loads) == 1 else "",
             "steps": coordinates(model, walked, {outer: f"{outer}_at", k: "k_at"})}
 
 
 def _stride(model, index: Index, axes: tuple[Axis, ...]) -> str:
-    """How far neighbours along k lie apart in memory, if it is one axis and they are equally far."""
+    """How far neighbours along a span lie apart in memory, if it is one axis and they are equally far."""
     others = Index(tuple(term for term in index.terms if term[0] != axes[-1]))
     is_linear = len(axes) == 1 and axes[0] not in ix.axes_of(others)
     return model.spell.arg(index.coefficient(axes[0])) if is_linear else ""

@@ -118,7 +118,7 @@ GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
 #define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[18]; } gc_words;
+typedef struct { int64_t w[19]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -159,7 +159,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_INLINE void contract_dot_cast_5a046d01_body(
+GC_INLINE void contract_dot_cast_8e1d65da_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -184,8 +184,9 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
     const int64_t a10 = words.w[14];
-    const float p0 = gc_bits_float((uint32_t)words.w[15]);
-    const float p1 = gc_bits_float((uint32_t)words.w[16]);
+    const int64_t a11 = words.w[15];
+    const float p0 = gc_bits_float((uint32_t)words.w[16]);
+    const float p1 = gc_bits_float((uint32_t)words.w[17]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -194,13 +195,13 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a4, n_size = a9, length = a5;
+    const int64_t m_size = a5, n_size = a10, length = a6;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int warp = GC_ITEM / 32, lane = GC_ITEM % 32;
     const int warp_m = warp / 4 * 32, warp_n = warp % 4 * 16;
     const bool aligned_a = a3 && ((uint64_t)x0) % 16 == 0;
-    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
+    const bool aligned_b = a8 && ((uint64_t)x1) % 16 == 0;
     float part[2][2][4];
     GC_UNROLL for (int i = 0; i < 2; i++) GC_UNROLL for (int j = 0; j < 2; j++)
                 GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
@@ -209,9 +210,10 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
     int place = 1;      /* of the 4 places for tiles, that which is multiplied */
     /* whole tiles are copied without a look at where they end: from where, and to where in a tile */
     const bool whole = aligned_a && m_left == 64 && aligned_b && n_left == 64;
-    const GC_GLOBAL uint16_t *from_a[2];
-    int to_a[2];
-    GC_UNROLL for (int r = 0; r < 2; r++) {
+    const GC_GLOBAL uint16_t *from_a;
+    int to_a;
+    {
+        const int r = 0;
         const uint32_t spot = r * 256 + GC_ITEM;
         const int row = spot / 8, run = spot % 8;
         const int at_outer = row;
@@ -219,12 +221,13 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
         const int64_t m_at = m_first + at_outer, k_at = at_k;
         const int64_t m = m_at;
         const int64_t k = k_at;
-        from_a[r] = &x0[k + m * a2];
-        to_a[r] = ((row) * 8 + ((run) ^ (row) % 8));
+        from_a = &x0[k + m * a2];
+        to_a = ((row) * 8 + ((run) ^ (row) % 8));
     }
-    const GC_GLOBAL uint16_t *from_b[2];
-    int to_b[2];
-    GC_UNROLL for (int r = 0; r < 2; r++) {
+    const GC_GLOBAL uint16_t *from_b;
+    int to_b;
+    {
+        const int r = 0;
         const uint32_t spot = r * 256 + GC_ITEM;
         const int row = spot / 8, run = spot % 8;
         const int at_outer = run * 8;
@@ -232,17 +235,19 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
         const int64_t n_at = n_first + at_outer, k_at = at_k;
         const int64_t n = n_at;
         const int64_t k = k_at;
-        from_b[r] = &x1[k * a6 + n];
-        to_b[r] = ((row) * 8 + ((run) ^ (row) % 8));
+        from_b = &x1[k * a7 + n];
+        to_b = ((row) * 8 + ((run) ^ (row) % 8));
     }
     for (int64_t k_first = -192; k_first < length; k_first += 64) {
         const int next = place ? place - 1 : 3;
         if (whole && k_first >= 0 && k_first + 256 <= length) {
             const int64_t k_from = k_first + 192;
             GC_UNROLL for (int r = 0; r < 2; r++)
-                GC_COPY(tile_a + next * 512 + to_a[r], from_a[r] + k_from);
+                GC_COPY(tile_a + next * 512 + to_a + r * 256,
+                        from_a + k_from + r * 32 * a4);
             GC_UNROLL for (int r = 0; r < 2; r++)
-                GC_COPY(tile_b + next * 512 + to_b[r], from_b[r] + k_from * a8);
+                GC_COPY(tile_b + next * 512 + to_b + r * 256,
+                        from_b + k_from * a9 + r * 32 * a9);
             GC_COPIES_CLOSE();
             GC_UNROLL for (int step = 0; step < 3; step++) {
                 const int k = (step + 1) * 16;
@@ -316,7 +321,7 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    GC_COPY(to, &x1[k * a6 + n]);
+                    GC_COPY(to, &x1[k * a7 + n]);
                 } else
                 {
                     GC_UNROLL for (int u = 0; u < 8; u++) {
@@ -325,7 +330,7 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-                            const uint16_t v0 = x1[k * a6 + n];
+                            const uint16_t v0 = x1[k * a7 + n];
                             uint16_t bits;
                             bits = v0;
                             words[u / 2] |= (uint32_t)bits << u % 2 * 16;
@@ -389,7 +394,7 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                y0[m * a10 + n] = gc_store_bfloat16(t1);
+                y0[m * a11 + n] = gc_store_bfloat16(t1);
             }
         }
     }
@@ -397,7 +402,7 @@ GC_INLINE void contract_dot_cast_5a046d01_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_5a046d01(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_8e1d65da(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -407,7 +412,7 @@ GC_KERNEL void contract_dot_cast_5a046d01(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 23;
+    const int64_t *GC_RESTRICT own = table + members + member * 24;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -416,10 +421,10 @@ GC_KERNEL void contract_dot_cast_5a046d01(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_cast_5a046d01_body(
+    contract_dot_cast_8e1d65da_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[22], group);
+        *(const gc_words *)(own + 4), (int *)own[23], group);
 }

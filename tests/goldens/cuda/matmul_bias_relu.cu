@@ -65,7 +65,7 @@ template <class T> GC_INLINE T gc_shuffle_xor(T x, int n)
 #define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[16]; } gc_words;
+typedef struct { int64_t w[15]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -78,7 +78,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_INLINE void contract_dot_where_7349f9b7_body(
+GC_INLINE void contract_dot_where_a83f89ef_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -101,7 +101,6 @@ GC_INLINE void contract_dot_where_7349f9b7_body(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const int64_t a10 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -110,7 +109,7 @@ GC_INLINE void contract_dot_where_7349f9b7_body(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a5, n_size = a9, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -321,7 +320,7 @@ GC_INLINE void contract_dot_where_7349f9b7_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
-                y0[m * a10 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();
@@ -330,7 +329,7 @@ GC_INLINE void contract_dot_where_7349f9b7_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_7349f9b7(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_a83f89ef(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -340,7 +339,7 @@ GC_KERNEL void contract_dot_where_7349f9b7(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 21;
+    const int64_t *GC_RESTRICT own = table + members + member * 20;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -349,10 +348,10 @@ GC_KERNEL void contract_dot_where_7349f9b7(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_where_7349f9b7_body(
+    contract_dot_where_a83f89ef_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[20], group);
+        *(const gc_words *)(own + 4), (int *)own[19], group);
 }

@@ -159,7 +159,7 @@ GC_INLINE float gc_load_tf32(uint32_t word) { return __uint_as_float(word); }
 #define GC_ROOM 2   /* groups that registers of a multiprocessor should be enough for */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[16]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -196,7 +196,7 @@ GC_INLINE float gc_nextafter_bfloat16(float x, float y)
     return x != x || y != y ? x + y : x == y ? y : next;
 }
 
-GC_INLINE void contract_dot_where_17a4df0f_body(
+GC_INLINE void contract_dot_where_cf80946e_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -219,6 +219,7 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
     const int64_t a8 = words.w[11];
     const int64_t a9 = words.w[12];
     const int64_t a10 = words.w[13];
+    const int64_t a11 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -227,22 +228,23 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a4, n_size = a9, length = a5;
+    const int64_t m_size = a5, n_size = a10, length = a6;
     const int64_t m_first = mb * 128, n_first = nb * 128;
     const int m_left = (int)MIN(m_size - m_first, 128), n_left = (int)MIN(n_size - n_first, 128);
     const int warp = GC_ITEM / 32, lane = GC_ITEM % 32;
     const int warp_m = warp / 1 * 16, warp_n = warp % 1 * 128;
     const bool aligned_a = a3 && ((uint64_t)x0) % 16 == 0;
-    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
+    const bool aligned_b = a8 && ((uint64_t)x1) % 16 == 0;
     float part[1][16][4];
     GC_UNROLL for (int i = 0; i < 1; i++) GC_UNROLL for (int j = 0; j < 16; j++)
                 GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
     int place = 1;      /* of the 3 places for tiles, that which is multiplied */
     /* whole tiles are copied without a look at where they end: from where, and to where in a tile */
     const bool whole = aligned_a && m_left == 128 && aligned_b && n_left == 128;
-    const GC_GLOBAL uint16_t *from_a[4];
-    int to_a[4];
-    GC_UNROLL for (int r = 0; r < 4; r++) {
+    const GC_GLOBAL uint16_t *from_a;
+    int to_a;
+    {
+        const int r = 0;
         const uint32_t spot = r * 256 + GC_ITEM;
         const int row = spot / 8, run = spot % 8;
         const int at_outer = row;
@@ -250,12 +252,13 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
         const int64_t m_at = m_first + at_outer, k_at = at_k;
         const int64_t m = m_at;
         const int64_t k = k_at;
-        from_a[r] = &x0[k + m * a2];
-        to_a[r] = ((row) * 8 + ((run) ^ (row) % 8));
+        from_a = &x0[k + m * a2];
+        to_a = ((row) * 8 + ((run) ^ (row) % 8));
     }
-    const GC_GLOBAL uint16_t *from_b[4];
-    int to_b[4];
-    GC_UNROLL for (int r = 0; r < 4; r++) {
+    const GC_GLOBAL uint16_t *from_b;
+    int to_b;
+    {
+        const int r = 0;
         const uint32_t spot = r * 256 + GC_ITEM;
         const int row = spot / 16, run = spot % 16;
         const int at_outer = run * 8;
@@ -263,8 +266,8 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
         const int64_t n_at = n_first + at_outer, k_at = at_k;
         const int64_t n = n_at;
         const int64_t k = k_at;
-        from_b[r] = &x1[k * a6 + n];
-        to_b[r] = ((((run) / 8 * 64) + (row)) * 8 + ((run) % 8 ^ (row) % 8));
+        from_b = &x1[k * a7 + n];
+        to_b = ((((run) / 8 * 64) + (row)) * 8 + ((run) % 8 ^ (row) % 8));
     }
     const int own_rows = warp / 4 * 512;      /* runs of a that lie in front of these warps' */
     for (int64_t k_first = -128; k_first < length; k_first += 64) {
@@ -320,7 +323,7 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    GC_COPY(to, &x1[k * a6 + n]);
+                    GC_COPY(to, &x1[k * a7 + n]);
                 } else
                 {
                     GC_UNROLL for (int u = 0; u < 8; u++) {
@@ -329,7 +332,7 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-                            const uint16_t v0 = x1[k * a6 + n];
+                            const uint16_t v0 = x1[k * a7 + n];
                             uint16_t bits;
                             bits = v0;
                             words[u / 2] |= (uint32_t)bits << u % 2 * 16;
@@ -352,9 +355,11 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
         GC_WARPGROUP_CLOSE();
         if (quick) {
             GC_UNROLL for (int r = 0; r < 4; r++)
-                GC_COPY(tile_a + next * 1024 + to_a[r], from_a[r] + k_from);
+                GC_COPY(tile_a + next * 1024 + to_a + r * 256,
+                        from_a + k_from + r * 32 * a4);
             GC_UNROLL for (int r = 0; r < 4; r++)
-                GC_COPY(tile_b + next * 1024 + to_b[r], from_b[r] + k_from * a8);
+                GC_COPY(tile_b + next * 1024 + to_b + r * 128,
+                        from_b + k_from * a9 + r * 16 * a9);
         }
         GC_COPIES_CLOSE();
         GC_WARPGROUP_WAIT();
@@ -378,7 +383,7 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x1[n]));
-                y0[m * a10 + n] = gc_store_bfloat16((t0 <= 0.0f) ? 0.0f : t0);
+                y0[m * a11 + n] = gc_store_bfloat16((t0 <= 0.0f) ? 0.0f : t0);
             }
         }
     }
@@ -386,7 +391,7 @@ GC_INLINE void contract_dot_where_17a4df0f_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_where_17a4df0f(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_where_cf80946e(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -396,16 +401,16 @@ GC_KERNEL void contract_dot_where_17a4df0f(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 19;
+    const int64_t *GC_RESTRICT own = table + members + member * 20;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
     GC_IS_GLOBAL(memory1);
     char *const memory2 = (char *)own[2];
     GC_IS_GLOBAL(memory2);
-    contract_dot_where_17a4df0f_body(
+    contract_dot_where_cf80946e_body(
         memory0,
         memory1,
         memory2,
-        *(const gc_words *)(own + 3), (int *)own[18], group);
+        *(const gc_words *)(own + 3), (int *)own[19], group);
 }

@@ -100,7 +100,7 @@ GC_STEP(bfloat16)
 #endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-typedef struct { int64_t w[18]; } gc_words;
+typedef struct { int64_t w[19]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -141,7 +141,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_INLINE void contract_dot_cast_04970748_body(
+GC_INLINE void contract_dot_cast_cb0e8de6_body(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -166,8 +166,9 @@ GC_INLINE void contract_dot_cast_04970748_body(
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
     const int64_t a10 = words.w[14];
-    const float p0 = gc_bits_float((uint32_t)words.w[15]);
-    const float p1 = gc_bits_float((uint32_t)words.w[16]);
+    const int64_t a11 = words.w[15];
+    const float p0 = gc_bits_float((uint32_t)words.w[16]);
+    const float p1 = gc_bits_float((uint32_t)words.w[17]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -176,13 +177,13 @@ GC_INLINE void contract_dot_cast_04970748_body(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a4, n_size = a9, length = a5;
+    const int64_t m_size = a5, n_size = a10, length = a6;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     const int warp = GC_ITEM / 64, lane = GC_ITEM % 64;
     const int warp_m = warp / 2 * 32, warp_n = warp % 2 * 32;
     const bool aligned_a = a3 && ((uint64_t)x0) % 16 == 0;
-    const bool aligned_b = a7 && ((uint64_t)x1) % 16 == 0;
+    const bool aligned_b = a8 && ((uint64_t)x1) % 16 == 0;
     float part[2][2][4];
     GC_UNROLL for (int i = 0; i < 2; i++) GC_UNROLL for (int j = 0; j < 2; j++)
                 GC_UNROLL for (int e = 0; e < 4; e++) part[i][j][e] = 0;
@@ -236,7 +237,7 @@ GC_INLINE void contract_dot_cast_04970748_body(
                     const int64_t n_at = n_first + at_outer, k_at = k_from + at_k;
                     const int64_t n = n_at;
                     const int64_t k = k_at;
-                    next_b[r] = *(const GC_GLOBAL uint4 *)&x1[k * a6 + n];
+                    next_b[r] = *(const GC_GLOBAL uint4 *)&x1[k * a7 + n];
                 } else
                 {
                     GC_UNROLL for (int u = 0; u < 8; u++) {
@@ -245,7 +246,7 @@ GC_INLINE void contract_dot_cast_04970748_body(
                             const int64_t n_at = n_first + own_outer, k_at = k_from + own_k;
                             const int64_t n = n_at;
                             const int64_t k = k_at;
-                            const uint16_t v0 = x1[k * a6 + n];
+                            const uint16_t v0 = x1[k * a7 + n];
                             uint16_t bits;
                             bits = v0;
                             words[u / 2] |= (uint32_t)bits << u % 2 * 16;
@@ -341,7 +342,7 @@ GC_INLINE void contract_dot_cast_04970748_body(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                y0[m * a10 + n] = gc_store_bfloat16(t1);
+                y0[m * a11 + n] = gc_store_bfloat16(t1);
             }
         }
     }
@@ -349,7 +350,7 @@ GC_INLINE void contract_dot_cast_04970748_body(
 
 /* The table: how many members the launch has, with which group each but the first begins; then for each the addresses
    of the buffers, the words, and the address of the faults. */
-GC_KERNEL void contract_dot_cast_04970748(const int64_t *GC_RESTRICT table)
+GC_KERNEL void contract_dot_cast_cb0e8de6(const int64_t *GC_RESTRICT table)
 {
     const int64_t members = table[0];
     int64_t member = 0, behind = members;
@@ -359,7 +360,7 @@ GC_KERNEL void contract_dot_cast_04970748(const int64_t *GC_RESTRICT table)
         else behind = middle;
     }
     const int64_t group = member ? GC_GROUP - table[member] : GC_GROUP;
-    const int64_t *GC_RESTRICT own = table + members + member * 23;
+    const int64_t *GC_RESTRICT own = table + members + member * 24;
     const char *const memory0 = (const char *)own[0];
     GC_IS_GLOBAL(memory0);
     const char *const memory1 = (const char *)own[1];
@@ -368,10 +369,10 @@ GC_KERNEL void contract_dot_cast_04970748(const int64_t *GC_RESTRICT table)
     GC_IS_GLOBAL(memory2);
     char *const memory3 = (char *)own[3];
     GC_IS_GLOBAL(memory3);
-    contract_dot_cast_04970748_body(
+    contract_dot_cast_cb0e8de6_body(
         memory0,
         memory1,
         memory2,
         memory3,
-        *(const gc_words *)(own + 4), (int *)own[22], group);
+        *(const gc_words *)(own + 4), (int *)own[23], group);
 }

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[15]; } gc_words;
+typedef struct { int64_t w[13]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -12,7 +12,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 GC_INLINE float gc_bits_float(uint32_t word) { union { uint32_t word; float x; } u; u.word = word; return u.x; }
 
-GC_KERNEL void contract_dot_div_583bd62b(
+GC_KERNEL void contract_dot_div_6d436517(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     GC_GLOBAL char *GC_RESTRICT memory1,
     const gc_words words, GC_GLOBAL int *fault)
@@ -31,9 +31,7 @@ GC_KERNEL void contract_dot_div_583bd62b(
     const int64_t a6 = words.w[8];
     const int64_t a7 = words.w[9];
     const int64_t a8 = words.w[10];
-    const int64_t a9 = words.w[11];
-    const int64_t a10 = words.w[12];
-    const float p0 = gc_bits_float((uint32_t)words.w[13]);
+    const float p0 = gc_bits_float((uint32_t)words.w[11]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -42,14 +40,14 @@ GC_KERNEL void contract_dot_div_583bd62b(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a6, n_size = a9, length = a2;
+    const int64_t m_size = a5, n_size = a7, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
     const int item_m = (GC_ITEM & 1) | (GC_ITEM >> 1 & 2) | (GC_ITEM >> 4 & 12);
     const int item_n = (GC_ITEM >> 1 & 1) | (GC_ITEM >> 2 & 14);
     const bool aligned_a = a4 && ((uint64_t)x0) % 16 == 0;
-    const bool aligned_b = a7 && ((uint64_t)x0) % 16 == 0;
+    const bool aligned_b = a6 && ((uint64_t)x0) % 16 == 0;
     float part[4][4];
     float next_a[2];
     float next_b[2];
@@ -252,7 +250,7 @@ GC_KERNEL void contract_dot_div_583bd62b(
                 const float dot0 = tile_a[row * 72 + column];
                 const int64_t m = m_at;
                 const int64_t n = n_at;
-                y0[m * a10 + n] = dot0 / p0;
+                y0[m * a8 + n] = dot0 / p0;
             }
         }
         GC_BARRIER();

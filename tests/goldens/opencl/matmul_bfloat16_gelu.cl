@@ -1,4 +1,4 @@
-typedef struct { int64_t w[18]; } gc_words;
+typedef struct { int64_t w[17]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -40,7 +40,7 @@ GC_INLINE float gc_erf_float(float x)
     return erf(x);
 }
 
-GC_KERNEL void contract_dot_cast_8c29a6fa(
+GC_KERNEL void contract_dot_cast_e2d1ea74(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -64,9 +64,8 @@ GC_KERNEL void contract_dot_cast_8c29a6fa(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const int64_t a10 = words.w[14];
-    const float p0 = gc_bits_float((uint32_t)words.w[15]);
-    const float p1 = gc_bits_float((uint32_t)words.w[16]);
+    const float p0 = gc_bits_float((uint32_t)words.w[14]);
+    const float p1 = gc_bits_float((uint32_t)words.w[15]);
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -75,7 +74,7 @@ GC_KERNEL void contract_dot_cast_8c29a6fa(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a5, n_size = a9, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -287,7 +286,7 @@ GC_KERNEL void contract_dot_cast_8c29a6fa(
                 const int64_t n = n_at;
                 const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0) + gc_load_bfloat16(x2[n]));
                 const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                y0[m * a10 + n] = gc_store_bfloat16(t1);
+                y0[m * a9 + n] = gc_store_bfloat16(t1);
             }
         }
         GC_BARRIER();

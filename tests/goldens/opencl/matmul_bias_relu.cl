@@ -1,4 +1,4 @@
-typedef struct { int64_t w[16]; } gc_words;
+typedef struct { int64_t w[15]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_where_98b2b198(
+GC_KERNEL void contract_dot_where_06ffaebc(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     const GC_GLOBAL char *GC_RESTRICT memory2,
@@ -35,7 +35,6 @@ GC_KERNEL void contract_dot_where_98b2b198(
     const int64_t a7 = words.w[11];
     const int64_t a8 = words.w[12];
     const int64_t a9 = words.w[13];
-    const int64_t a10 = words.w[14];
     /* 256 items share a block */
     const int own = GC_ITEM;
     const int64_t turn = group * 1 + 0;
@@ -44,7 +43,7 @@ GC_KERNEL void contract_dot_where_98b2b198(
     const int64_t turns_mb = gc_quotient(at, a0);
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
-    const int64_t m_size = a5, n_size = a9, length = a2;
+    const int64_t m_size = a5, n_size = a8, length = a2;
     const int64_t m_first = mb * 64, n_first = nb * 64;
     const int m_left = (int)MIN(m_size - m_first, 64), n_left = (int)MIN(n_size - n_first, 64);
     /* 32 items are a block of 4 by 8, in which neighbours read the same: shared memory serves them at once */
@@ -255,7 +254,7 @@ GC_KERNEL void contract_dot_where_98b2b198(
                 const int64_t m = m_at;
                 const int64_t n = n_at;
                 const float t0 = dot0 + x2[n];
-                y0[m * a10 + n] = (t0 <= 0.0f) ? 0.0f : t0;
+                y0[m * a9 + n] = (t0 <= 0.0f) ? 0.0f : t0;
             }
         }
         GC_BARRIER();
