@@ -53,7 +53,8 @@ def mma(model, s: Template) -> dict:
     for f in (a, b):
         f |= _tile(model, f, depth, run) | {"waits": f["plain"] and not unit.copies, "piece": depth if together else 0}
         f["turn"], f["down"] = _turn(f, unit.held, dtype), model.group // f["runs"]
-        assert not straight or f["down"] % (4 if f["turn"].startswith("% 4") else 8) == 0    # such rows have the same turn
+        same = 4 if f["turn"].startswith("% 4") else 8      # rows so far apart have the same turn
+        assert not straight or f["down"] % same == 0
         model.keep(f"tile_{f['name']}", "uint4", stages * f["size"], in_scratch=True)
     room = model.scratch // 4 // (down * ROWS)
     sums = ROWS * unit.columns // unit.lanes
