@@ -44,6 +44,18 @@ def test_along_several_axes(name, dtype):
     check(getattr(gc.fft, name)(gc.asarray(x)), getattr(np.fft, name)(x))
 
 
+@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 0)])
+def test_an_empty_axis_is_filled_with_zeros(name, shape):
+    """NumPy's irfft gives what lay in the memory."""
+    x = gc.zeros(shape, dtype="float32" if name in REAL else "complex64")
+    found = getattr(gc.fft, name)(x, n=4)
+    assert found.shape == (*shape[:-1], 3 if name in REAL else 4)
+    assert not gc.any(found).item()
+    if name == "irfft" and len(shape) == 2:
+        assert not gc.any(gc.fft.irfftn(x, s=(2, 4))).item()
+
+
 def test_there_and_back():
     x = sample((4, 6), "float64")
     t = gc.asarray(x)

@@ -200,6 +200,19 @@ def test_composites_have_gradients_and_batches(name):
         check(gc.vmap(f)(gc.asarray(batch)), np.stack([f(gc.asarray(row)).numpy() for row in batch]))
 
 
+@pytest.mark.parametrize("choices, default", [
+    (("int8", "bool"), 0), (("bool", "uint8"), 3), (("float32", 1.5), 0), (("uint64", "bool"), 1), ((2.5, "int16"), 0),
+    (("bool", "float32"), 2), ((1, "complex64"), 0.5)])
+def test_the_dtype_of_a_selection_is_that_of_all_choices(choices, default):
+    """Python numbers are weak beside each of them, not beside the next one."""
+    arrays = [np.asarray([0, 1, 1]).astype(c) if isinstance(c, str) else c for c in choices]
+    arrays = [a - 1 + 2**63 if isinstance(a, np.ndarray) and a.dtype == np.uint64 else a for a in arrays]
+    conditions = [np.asarray([True, True, False]), np.asarray([False, False, True])]
+    want = np.select(conditions, arrays, default)
+    found = gc.select(conditions, [gc.asarray(a) if isinstance(a, np.ndarray) else a for a in arrays], default)
+    assert (found.dtype.name, found.tolist()) == (want.dtype.name, want.tolist())
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="give initial"):
         gc.max(gc.zeros(3), where=gc.zeros(3) > 0)

@@ -66,6 +66,11 @@ def test_interp_beside_infinities():
     check(gc.interp(x, xp, fp), np.interp(x, xp, fp))
 
 
+def test_interp_of_nan_beside_a_flat_piece():
+    x, xp, fp = [np.nan, 2.5], [1.0, 2.0, 3.0], [5.0, 1.0, 1.0]
+    check(gc.interp(x, xp, fp), np.interp(x, xp, fp))
+
+
 def test_interp_refuses():
     raises(ValueError, "two vectors", gc.interp, gc.ones(2), gc.ones(3), gc.ones(2))
 

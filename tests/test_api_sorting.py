@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc import driver
 from graphc.config import settings
 from graphc.ir import routines
 from graphc.tolerances import equal_bits
@@ -253,3 +254,17 @@ def test_a_size_that_data_decide_is_not_known_while_a_function_is_traced(f, fix)
     with pytest.raises(gc.errors.TracerError, match="data decide the size of the result") as error:
         gc.jit(f)(gc.asarray([1, 2]))
     assert fix in str(error.value)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "int8"])
+def test_a_truth_value_as_an_index(dtype):
+    """In a vector of two, the place of the second comparison is the first one's result, which GCC 12 had as a bit of a
+    mask of AVX-512: it read at eight bits as if they were one index, beside results of another width."""
+    x1, x2 = np.asarray([-1, 1], dtype), sample(37, dtype)
+    places = gc.searchsorted(gc.asarray(x1), gc.asarray(x2))
+    narrow = places.astype("float32")
+    if driver.default_device() == "cpu":
+        assert "gc_place_of_int64_t(" in gc.plan(places, narrow).kernels[0].source
+    gc.realize(places, narrow)
+    check(places, np.searchsorted(x1, x2))
+    check(narrow, np.searchsorted(x1, x2).astype(np.float32))

@@ -277,3 +277,14 @@ def test_equal_extremes_at_one_place_share_the_gradient():
     found = gc.grad(lambda b, v: (b.at[index].max(v) * weight).sum(), argnums=(0, 1))(
         gc.zeros(3), gc.asarray([1.0, -3.0, 5.0, 5.0, 0.0]))
     assert [x.tolist() for x in found] == [[0.0, 5.0, 100.0], [0.0, 0.0, 0.5, 0.5, 5.0]]
+
+
+@pytest.mark.parametrize("f", [gc.std, gc.nanstd, lambda x, axis: gc.std(x, axis=axis, where=x < 1.0)])
+def test_the_deviation_of_a_constant_has_no_slope(f):
+    """Its mean is rounded: three times 0.1, divided by three, is not 0.1."""
+    x = np.full((3, 3), 0.1)
+    x[2] = [0.1, 0.2, 0.4]
+    slopes = gc.grad(lambda x: f(x, axis=1).sum())(gc.asarray(x)).numpy()
+    assert (slopes[:2] == 0).all()
+    assert (slopes[2] != 0).all()
+    check(lambda x: f(x, axis=1), x[2:])

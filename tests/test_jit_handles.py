@@ -528,3 +528,12 @@ def test_another_thread_sees_nothing_of_a_trace():
     thread.join()
     assert seen == [[6.0], [2.0]] and x.tolist() == [2.0]
     assert type(gc.Tensor.__dict__["node"]).__name__ == "member_descriptor"
+
+
+@pytest.mark.parametrize("f", [lambda x: +x, gc.squeeze, lambda x: x.reshape(6), gc.stop_gradient, lambda x: x[:]])
+def test_a_function_that_computes_nothing_gives_its_argument(f):
+    f = gc.jit(f)
+    for seed in range(3):
+        x = a_tensor(seed=seed)
+        assert f(x).tolist() == x.tolist()
+    assert traces(f) == 1

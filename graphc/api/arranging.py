@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from math import prod
 
 import numpy as np
 
 from graphc.api.axes import a_shape, an_int, ordered_axes
 from graphc.api.creation import arange
+from graphc.api.dtypes import result_type
 from graphc.api.elementwise import floor_divide, remainder, where
 from graphc.api.indexing import checked
 from graphc.api.linalg import diag
@@ -15,9 +17,12 @@ from graphc.api.manipulation import (
     _selected, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, ravel, reshape, split,
     stack, swapaxes,
 )
-from graphc.api.record import anew, as_tensor, cast, from_numpy, normalize_axis, to_array
+from graphc.api.record import (
+    anew, as_tensor, cast, from_numpy, normalize_axis, scalar, to_array, weak_dtype, wrap,
+)
 from graphc.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from graphc.ir import dtype as dt
+from graphc.tracing import Scalar
 
 
 def fliplr(x, /):
@@ -82,10 +87,24 @@ def select(conditions: Sequence, choices: Sequence, /, default=0):
     if len(conditions) != len(choices) or not len(conditions):
         raise ArgumentError(f"{len(conditions)} conditions and {len(choices)} choices", op="select",
                             fix="give one choice for each condition")
-    found = default
+    *choices, found = _of_one_dtype([*choices, default])
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)
     return found
+
+
+def _of_one_dtype(values: Sequence) -> Sequence:
+    """The values in the dtype of all of them, in which Python numbers are weak. Numbers alone stay as they are."""
+    numbers = [type(v) in (bool, int, float, complex, Scalar) for v in values]
+    values = [v if number else as_tensor(v, None, "select") for v, number in zip(values, numbers, strict=True)]
+    if all(numbers):
+        return values
+    common = result_type(*[v for v, number in zip(values, numbers, strict=True) if not number])
+    for value in compress(values, numbers):
+        dtype = weak_dtype(value, common)
+        common = dtype if dtype.kind in "fc" and common.kind in "biu" else dt.promote(common, dtype)
+    return [wrap(scalar(v, common, "select")) if number else cast(v, common)
+            for v, number in zip(values, numbers, strict=True)]
 
 
 def triu_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple:

@@ -38,6 +38,14 @@ def _operand(x, name: str, norm: str, real: bool):
     return cast(x, x.dtype.accumulator)
 
 
+def _begun(x, axes: Sequence[int]):
+    """x with a zero along axes that are empty, which fills them up as well: NumPy's irfft then reads what is not there.
+    """
+    if all(x.shape[a] for a in axes):
+        return x
+    return record.filled(tuple(n or 1 if a in axes else n for a, n in enumerate(x.shape)), 0, x.dtype)
+
+
 def _one(name: str, x, n, axis, norm, *, real=False, full=None):
     """A transform along one axis; `full` is the default for n where it is not the size of the axis."""
     x = _operand(x, name, norm, real)
@@ -47,7 +55,7 @@ def _one(name: str, x, n, axis, norm, *, real=False, full=None):
     n = an_int(n, name, "n")
     if n < 1:
         raise ShapeError(f"the number of points must be positive, not {n}", op=name)
-    return library(name, (n, axis, norm), x)[0]
+    return library(name, (n, axis, norm), _begun(x, (axis,)))[0]
 
 
 def fft(x, /, n: int | None = None, axis: int = -1, norm: str = "backward"):
@@ -121,7 +129,7 @@ def _several(name: str, x, s, axes, norm, *, real=False, half=False):
         raise ShapeError(f"the numbers of points must be positive, not {sizes}", op=name)
     if not axes:
         return cast(x, dt.promote(x.dtype, dt.complex64))
-    return library(name, (tuple(sizes), axes, norm), x)[0]
+    return library(name, (tuple(sizes), axes, norm), _begun(x, axes))[0]
 
 
 def fftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):

@@ -10,7 +10,7 @@ from graphc.api.elementwise import abs, clip, equal, floor, isnan, logical_not, 
 from graphc.api.indexing import take_along_axis
 from graphc.api.quantiles import of_fractions, part_way
 from graphc.api.record import as_float, as_tensor, cast, reduce
-from graphc.api.reductions import argmax, argmin, cumprod, cumsum, min, prod, root, sum
+from graphc.api.reductions import all_equal, argmax, argmin, cumprod, cumsum, min, prod, root, sum
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -107,7 +107,8 @@ def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
 
 def nanstd(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     """The square root of nanvar."""
-    return root(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+    x = as_float(x, "nanstd")
+    return root(nanvar(x, axis, ddof=ddof, keepdims=keepdims), same=lambda: all_equal(x, axis, keepdims, ~isnan(x)))
 
 
 def nanquantile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = False):

@@ -242,14 +242,28 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
 
 
-def root(total, degree: float = 2):
-    """The root of sums of powers of that degree. Where it is 0 its gradient is 0, one of many, as in PyTorch."""
+def root(total, degree: float = 2, same=None):
+    """The root of sums of powers of that degree. Where it is 0 its gradient is 0, one of many, as in PyTorch.
+
+    same: () -> where else its gradient is 0.
+    """
     def found(x):
         return sqrt(x) if degree == 2 else x ** (1.0 / degree)
     if not total.node.tracked or degree < 0:
         return found(total)
-    nothing = total == 0
-    return where(nothing, 0.0, found(where(nothing, 1.0, total)))
+    nothing = total == 0 if same is None else (total == 0) | (same() & (total > 0))
+    return where(nothing, 0.0 if same is None else found(total.detach()), found(where(nothing, 1.0, total)))
+
+
+def all_equal(x, axis, keepdims: bool, mask=None):
+    """Whether the elements along axes, of those that a mask leaves, are all the same number. False for none."""
+    if x.dtype.kind == "c":
+        return all_equal(x.real, axis, keepdims, mask) & all_equal(x.imag, axis, keepdims, mask)
+    if mask is None and not _reduced(x.shape, axis, keepdims, "std")[1]:
+        return filled(_reduced(x.shape, axis, keepdims, "std")[0], False, dt.bool)
+    most, least = (None, None) if mask is None else (-float("inf"), float("inf"))
+    return (max(x, axis, keepdims=keepdims, initial=most, where=mask)
+            == min(x, axis, keepdims=keepdims, initial=least, where=mask))
 
 
 def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False, where=None):
@@ -259,7 +273,10 @@ def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     >>> gc.std(gc.asarray([1.0, 3.0])).item()
     1.0
     """
-    return root(var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where))
+    x = as_float(x, "std")
+    spread = var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where)
+    # The mean of equal numbers is rounded, so that the variance may be more than 0.
+    return root(spread, same=lambda: all_equal(x, axis, keepdims, None if where is True else where))
 
 
 def average(x, /, axis=None, weights=None, returned: bool = False, *, keepdims: bool = False):

@@ -157,7 +157,7 @@ def interp(x, xp, fp, /, left=None, right=None):
     k = clip(searchsorted(xp, x, side="right") - 1, 0, xp.size - 2)
     x0, f0, x1, f1 = take(xp, k), take(fp, k), take(xp, k + 1), take(fp, k + 1)
     inside = where(equal(x, x1), f1, (f1 - f0) / (x1 - x0) * (x - x0) + f0)
-    inside = where(equal(x, x0) | equal(f0, f1), f0, inside)       # also of infinities
+    inside = where(equal(x, x0) | (equal(f0, f1) & equal(x, x)), f0, inside)        # also of infinities
     return where(x < xp[0], below, where(x > xp[-1], above, inside))
 
 

@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from graphc.codegen.spell import Dialect, Speller
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
-from graphc.ir.index import Axis
+from graphc.ir.index import Axis, Data
 from graphc.ir.kernel import VALUE, Accumulate, If, Kernel, Let, Loop, Store, Template, below, operands
 from graphc.ir.node import Node
-from graphc.ir.ops import ADD, CAST, ELEMENTWISE, MUL, SUB, WHERE
+from graphc.ir.ops import ADD, AND, CAST, CONST, ELEMENTWISE, MAXIMUM, MINIMUM, MUL, NEG, OR, SUB, WHERE, XOR
 
 FUNCTION = 8        # cost of an operation from which on it may be a call
+# Of truth values and constants these make no more than two values, or what a compiler takes apart into such and others.
+_KEEP_TRUTH = frozenset((CAST, WHERE, ADD, SUB, MUL, NEG, MAXIMUM, MINIMUM, AND, OR, XOR))
 
 
 class CSpeller(Speller):
@@ -28,6 +30,9 @@ class CSpeller(Speller):
 
     A real number that becomes an integer of one or two bytes only to be widened again wraps in a word: GCC would pack
     vectors of bytes, and take them apart element by element.
+
+    A truth value that is an index is kept from being seen as such: for AVX-512, GCC 12 takes the bits of a mask for
+    indices, eight at a time, and reads elsewhere.
     """
 
     divisions = "gc_place_floordiv_int64_t", "gc_place_remainder_int64_t"
@@ -38,6 +43,7 @@ class CSpeller(Speller):
         self.wide: dict[Node, str] = {}     # what is read -> where it lies already, in register form
         self.calls = False                  # whether the innermost loop calls a function
         self.words: set[str] = set()        # names in it of narrow integers that are words
+        self.truths: set[str] = set()       # names of integers that are truth values
 
     def _load(self, node: Node) -> str:
         return self.wide.get(node) or super()._load(node)
@@ -66,6 +72,9 @@ class CSpeller(Speller):
     def inside(self, body: tuple) -> Iterator[None]:
         """Where the statements of a loop are spelled."""
         outside, values = (self.calls, self.words), [s.value for s in body if type(s) in (Let, Store, Accumulate)]
+        for s in body:
+            if type(s) is Let and _is_truth(s.value, self.truths):
+                self.truths.add(s.name)
         computed = (expr for expr in below(values) if expr.op.kind == ELEMENTWISE)
         self.calls = any(expr.op.cost >= FUNCTION and expr.srcs[0].dtype.kind == "f" for expr in computed)
         self.words = _words(body, values)
@@ -74,6 +83,13 @@ class CSpeller(Speller):
 
     def let(self, s: Let) -> tuple[str, str]:
         return ("int32_t", self._wrapped(s.value)) if s.name in self.words else super().let(s)
+
+    def _atom(self, atom) -> str:
+        text = super()._atom(atom)
+        if type(atom) is not Data or not _is_truth(atom.expr, self.truths):
+            return text
+        self._need("gc_place_of_int64_t")
+        return f"gc_place_of_int64_t({text})"
 
     def _wrapped(self, cast: Node) -> str:
         """What `_narrows`, as a word."""
@@ -103,6 +119,17 @@ class CSpeller(Speller):
 def _narrows(node: Node) -> bool:
     """Whether a real number becomes a signed integer of one or two bytes."""
     return node.op is CAST and node.dtype in (dt.int8, dt.int16) and node.srcs[0].dtype.kind == "f"
+
+
+def _is_truth(node: Node, names: set[str]) -> bool:
+    """Whether a compiler may find that an integer is a truth value, or one of two constants."""
+    if node.op is VALUE:
+        return node.attrs[0] in names
+    if node.dtype is dt.bool:
+        return True
+    chosen = node.srcs[1:] if node.op is WHERE else node.srcs
+    return node.dtype.kind in "iu" and node.op in _KEEP_TRUTH and all(
+        s.op is CONST or _is_truth(s, names) for s in chosen)
 
 
 def _words(body: tuple, values: list[Node]) -> set[str]:

@@ -225,7 +225,8 @@ class Replay:
         self.scalars = [(k, pool.source(node)) for k, node in enumerate(pool.extras) if node.op is PARAM]
         self._own_memory(call.donated)
         plain = not (self.tape or self.scalars or self.writes or self.lost or self.patches or self.fills)
-        self.single = plain and self.structure == LEAF and self.results == [("tensor", 0)]
+        # With nothing computed, the first place is an argument's.
+        self.single = plain and bool(self.made) and self.structure == LEAF and self.results == [("tensor", 0)]
         self.quick = fits(self, len(call.handles))
         if self.quick:
             with driver.lock:
