@@ -112,8 +112,8 @@ log2 = _real_unary(ops.LOG2, "log2", "The logarithm to base 2.", "log2([8.0])", 
 log10 = _real_unary(ops.LOG10, "log10", "The logarithm to base 10.", "log10([100.0])", "[2.0]")
 log1p = _real_unary(ops.LOG1P, "log1p", "log(1 + x), accurate near 0.", "log1p([0.0])", "[0.0]")
 sqrt = _real_unary(ops.SQRT, "sqrt", "The square root; NaN below 0.", "sqrt([4, 9])", "[2.0, 3.0]")
-cbrt = _real_unary(ops.CBRT, "cbrt", "The real cube root, also of negative numbers.", "cbrt([27.0, -8.0])",
-                   "[3.0, -2.0]")
+cbrt = _real_unary(ops.CBRT, "cbrt", "The real cube root, also of negative numbers.", "cbrt([8.0, -1.0])",
+                   "[2.0, -1.0]")
 sin = _real_unary(ops.SIN, "sin", "The sine of an angle in radians.", "sin([0.0])", "[0.0]")
 cos = _real_unary(ops.COS, "cos", "The cosine of an angle in radians.", "cos([0.0])", "[1.0]")
 tan = _real_unary(ops.TAN, "tan", "The tangent of an angle in radians.", "tan([0.0])", "[0.0]")
