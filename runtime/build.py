@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -58,7 +59,16 @@ def _identity(command: tuple[str, ...]) -> str:
     if not lines:
         raise Unfit("`--version` says nothing")
     first = lines[0].split(maxsplit=1)[-1]
-    return "\n".join([first, *lines[1:], machine.strip(), *command[1:]])
+    return "\n".join([first, *lines[1:], machine.strip(), *command[1:], *filter(None, map(_script, command))])
+
+
+def _script(word: str) -> str:
+    """What stands in the script that a word of a command names: it may hand on other flags than it is given, and has
+    the version of what it calls. Nothing for a program."""
+    if not os.path.isfile(word):
+        return ""
+    with open(word, "rb") as file:
+        return hashlib.blake2b(file.read()).hexdigest() if file.read(2) == b"#!" else ""
 
 
 def _probe(command: tuple[str, ...], flags: list[str]) -> list[str]:

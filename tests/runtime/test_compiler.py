@@ -102,6 +102,16 @@ def test_a_changed_compiler_is_asked_again(cold, monkeypatch, script, forget):
     assert new.key("k", "text") != old.key("k", "text")
 
 
+def test_what_a_script_makes_of_a_compiler_is_another_one(cold, monkeypatch, script, forget):
+    """It has the compiler's version, and may leave out or add what changes the code."""
+    keys = [compiler.find_compiler().key("k", "text")]
+    for path in (script(f'exec {CC} -O1 "$@"'), script(f'exec {CC} -O0 "$@"'), f"{script('exec "$@"', 'run')} {CC}"):
+        monkeypatch.setenv("GRAPHC_CC", path)
+        forget()
+        keys.append(compiler.find_compiler().key("k", "text"))
+    assert len(set(keys)) == 4
+
+
 def test_flags_that_a_compiler_does_not_know_are_left_out(cold, monkeypatch, script, forget):
     refusing = 'case "$*" in *-mprefer*|*-lmvec*) echo "error: unknown option" >&2; exit 1;; esac'
     monkeypatch.setenv("GRAPHC_CC", script(f'{refusing}; exec {CC} "$@"'))
