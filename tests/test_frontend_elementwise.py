@@ -429,6 +429,17 @@ def test_integer_to_a_negative_power():
         gc.arange(3) ** -1
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float64"])
+def test_a_root_by_the_operator_is_rounded_once(dtype):
+    """As NumPy's, which is the square root too."""
+    x = np.arange(2 if dtype == "bool" else 100).astype(dtype)
+    assert (gc.asarray(x) ** 0.5).tolist() == (x ** 0.5).tolist()
+    with np.errstate(divide="ignore"):
+        assert (gc.asarray(x) ** -1.0).tolist() == (x ** -1.0).tolist()
+    if dtype.startswith("int"):
+        assert np.isnan((gc.asarray(-x[1:]) ** 0.5).numpy()).all()
+
+
 def test_unknown_operands_are_left_to_the_other_side():
     class Other:
         def __radd__(self, other):

@@ -205,7 +205,8 @@ def pow(x1, x2, /, **options):
 
 def _power_operator(x1, x2, /):
     """`x1 ** x2`: as pow, but like NumPy's operator it takes the exponents 0.5 and -1 by sqrt and reciprocal."""
-    if x1.__class__ is Tensor and x1.node.dtype.kind == "f" and x2.__class__ in (int, float):
+    kind = x1.node.dtype.kind if x1.__class__ is Tensor else None
+    if kind == "f" and x2.__class__ in (int, float) or kind and kind in "biu" and x2.__class__ is float:
         if x2 == 0.5:
             return sqrt(x1)
         if x2 == -1:
