@@ -14,6 +14,7 @@ import numpy as np
 from graphc.config import settings
 from graphc.errors import BackendError, CompileError, GraphcError
 from graphc.ir.program import KernelSource, Program
+from graphc.ir.target import instruction_sets
 from graphc.runtime import buffers, cache, compiler, native
 from graphc.runtime.compiler import Job
 from graphc.runtime.counters import counters
@@ -23,17 +24,29 @@ if TYPE_CHECKING:
     from graphc.runtime.build import Started
 
 STORE = cache.Store("kernels")
+TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
+ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # <asm/prctl.h>
+
+
+def _has_tiles() -> bool:
+    """Whether the processor multiplies tiles and the system lets this process: it has to be asked for their registers,
+    once, for all threads and for children."""
+    if not TILES <= instruction_sets():
+        return False
+    import ctypes
+
+    return ctypes.CDLL(None).syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA) == 0
 
 
 class CpuBackend:
     """C kernels on the host's SIMD units."""
 
     name = "cpu"
-    dialect = "c"
     rank = 50
     kind = "cpu"
 
     def __init__(self) -> None:
+        self.dialect = "c-amx" if _has_tiles() else "c"
         self._lock = threading.RLock()
         self._native: native.Native | None = None
         self._early: list[Started] = []  # the native library and kernels, on their way

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphc.codegen.gemm_c import LINE, _epilogue, loads_of, part
+from graphc.codegen.gemm_c import LINE, epilogue, loads_of, part
 from graphc.codegen.lanes_c import Lanes
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
@@ -51,7 +51,7 @@ def blocked(model, s: Template) -> dict:
             "right": None if bits else _right(model, operands["b"]), "turned": None if bits else scratch(depth * PANEL),
             "a": scratch(m.length * k.size), "parts": scratch(m.length * PANEL),
             "levels": scratch(levels * m.length * PANEL), "sums": scratch(m.length * width),
-            **_terms(model, terms), "epilogue": _epilogue(model, s)}
+            **_terms(model, terms), "epilogue": epilogue(model, s)}
 
 
 def _places(model, columns: tuple[Axis, ...]) -> list[tuple[str, str]]:

@@ -48,24 +48,24 @@ def gemv(model, s: Template) -> dict:
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
     span = min(SPAN, rounded_up(k.size, SQUARE))
     row = model.spell.arg(span + SPARE)
-    _need(model, register, "vectors", "fma")
+    need(model, register, "vectors", "fma")
     nests = {operand.name: _few_rows(model, s, operand, row) for operand in s.operands}
     one = m.size == 1
     chains = _chains(model, s) if one and not nests["b"]["turn"] and not nests["b"]["direct"] else None
     in_place = nests["b"]["turn"] and nests["b"]["direct"] is not None     # columns are read where they lie
     if nests["a"]["turn"] or nests["b"]["turn"]:
-        _need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
+        need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
     swept = chains is None and not nests["b"]["turn"]
     if in_place or swept:
-        _need(model, register, "keep")
+        need(model, register, "keep")
         model.spell.helpers["gc_amd"] = None
-        _need(model, register, "ask", file="rows")
+        need(model, register, "ask", file="rows")
     if in_place:
-        _need(model, register, "columns", "onerow" if one else "somerows", file="dots")
+        need(model, register, "columns", "onerow" if one else "somerows", file="dots")
     elif nests["b"]["turn"]:
-        _need(model, register, "dots", file="dots")
+        need(model, register, "dots", file="dots")
     elif swept:
-        _need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
+        need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = nests["a"]["turn"] or not in_place and chains is None
@@ -82,7 +82,7 @@ def gemv(model, s: Template) -> dict:
             "columns": " * ".join(map(model.spell.extent, n.axes)),
             "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
             "turned": scratch(max(SQUARE * SQUARE, rows * width)) if turned else None, **nests,
-            "epilogue": _epilogue(model, s)}
+            "epilogue": epilogue(model, s)}
 
 
 def gemm(model, s: Template) -> dict:
@@ -102,15 +102,15 @@ def gemm(model, s: Template) -> dict:
     columns = width     # that are packed at a time: all, or fewer if they are needed only once
     if model.kernel.panel or m.length <= rows:
         columns = min(width, max((model.kernel.panel or near // 2) // (CHUNK * size) // panel, 1) * panel)
-    _need(model, register, "vectors", "fma", "keep", "prefetch")
+    need(model, register, "vectors", "fma", "keep", "prefetch")
     nests = {operand.name: _panels(model, s, operand, rows, columns) for operand in s.operands}
     for name, nest in nests.items():
         if nest["turn"]:
-            _need(model, register, "square", f"turn{name}")
+            need(model, register, "square", f"turn{name}")
         elif nest["direct"]:
-            _need(model, register, f"copy{name}")
+            need(model, register, f"copy{name}")
     shared = nests["a"]["windows"]
-    _need(model, register, "slabbed" if shared else "tile")
+    need(model, register, "slabbed" if shared else "tile")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
     symmetric = dict(s.facts).get("symmetric", False)
     plain = _plain(model, s, "n_from" if symmetric else "n_left")
@@ -126,7 +126,7 @@ def gemm(model, s: Template) -> dict:
         nests["a"]["offset"] = scratch(max(rows * (CHUNK + 1), -(-k.size // CHUNK) * kept))
     nests["b"]["offset"] = scratch(columns * (CHUNK + 1))
     if symmetric:
-        _need(model, register, "square", "turn", "anyturn")
+        need(model, register, "square", "turn", "anyturn")
     opposite = scratch(group * (rows + SPARE)) if symmetric else None
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
             "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
@@ -135,10 +135,10 @@ def gemm(model, s: Template) -> dict:
             "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
             "plain": plain, "ahead": None if plain or symmetric else _ahead(model, s),
             "below": f"{n.block.name} < {m.block.name}" if symmetric else None, "opposite": opposite,
-            "epilogue": None if plain else _epilogue(model, s)}
+            "epilogue": None if plain else epilogue(model, s)}
 
 
-def _need(model, register: str, *names: str, file: str = "tiles") -> None:
+def need(model, register: str, *names: str, file: str = "tiles") -> None:
     """Functions of codegen_templates/c/tiles.c.j2, or of another file there, for a type of elements."""
     for name in names:
         model.spell.helpers[f"gc_{file}_{name}_{register}"] = None
@@ -166,9 +166,9 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
                      lambda elements: model.spell.arg(model.take_scratch(elements * s.dtype.itemsize)))
         return {"turn": False, "direct": None, "windows": found, "laid": None}
     laid = _in_panels(model, s, operand) if operand.name == "b" else None
-    direct = None if laid else _direct(model, s, operand, "k_from", start)
+    direct = None if laid else matrix_in_memory(model, s, operand, "k_from", start)
     if turn:
-        nest = _squares(model, s, operand, outer, "k")
+        nest = squares(model, s, operand, outer, "k")
     elif not direct:
         nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
         if operand.name == "b":
@@ -202,7 +202,7 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
     outer = "m" if operand.name == "a" else "n"
     turn = (innermost(operand.body).axis in s.walked(operand)["k"].axes) != (outer == "m")
     if turn:
-        nest = _squares(model, s, operand, *(("k", "m") if outer == "m" else ("n", "k")))
+        nest = squares(model, s, operand, *(("k", "m") if outer == "m" else ("n", "k")))
     elif outer == "n":
         nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")}, operand)
         nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
@@ -210,13 +210,13 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
         nest = Nest(model, s, {"m": ("m_from", "m_to"), "k": ("k_from", "k_to")}, operand)
         nest.target = lambda at: f"a_rows[({at['m']} - m_from) * {row} + {at['k']} - k_from]"
     start = "n_first" if outer == "n" and not turn else f"{outer}_part"
-    direct = _direct(model, s, operand, "k_part", start) if turn or outer == "n" else None
+    direct = matrix_in_memory(model, s, operand, "k_part", start) if turn or outer == "n" else None
     return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
             "windows": None, "direct": direct,
             "body": None if direct and turn and outer == "n" else nest.statements(operand.body)}
 
 
-def _squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest:
+def squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest:
     """Fill a square that is turned afterwards."""
     nest = Nest(model, s, {x: (f"{x}_part", f"{x}_end") for x in (down, along)}, operand)
     nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
@@ -248,7 +248,7 @@ def _tail(span: Span) -> tuple[Axis, ...]:
     return tail if len(tail) > 1 and CHUNK % size == 0 and span.size % size == 0 else span.axes[-1:]
 
 
-def _direct(model, s: Template, operand: Operand, k_start: str, start: str) -> dict | None:
+def matrix_in_memory(model, s: Template, operand: Operand, k_start: str, start: str) -> dict | None:
     """Where the element at two positions lies in memory and how far apart rows lie, if the operand is one load."""
     (store,) = innermost(operand.body).body[-1:]
     value = store.value
@@ -313,7 +313,7 @@ def _stored(model, s: Template, store: Store, row: str, column: str) -> dict | N
     return {"place": f"{buffer.name}[{model.spell.index(index)}]", "stride": model.spell.arg(stride)}
 
 
-def _epilogue(model, s: Template) -> list[dict]:
+def epilogue(model, s: Template) -> list[dict]:
     nest = Nest(model, s, {"m": ("m_from", "m_to"), "n": ("n_from", "n_to")})
     nest.result = s.result
     return nest.statements(s.epilogue)
@@ -328,7 +328,8 @@ class Nest:
         self.model, self.parts, self.panels = model, parts, panels
         self.span_of = {axis: span for span in s.walked(operand).values() for axis in span.axes}
         self.at: dict[str, str] = {}        # span -> the flat position here
-        self.target = None                  # positions -> where a stored element goes
+        self.target = None                  # positions -> where a stored element goes,
+        self.spelled = model.spell.expr     # and how its value is spelled there
         self.result: str | None = None      # the value that the sums hold
         self.lanes: Lanes | None = None     # how the innermost loop is spelled in vectors
         self.copied: Copied | None = None   # how runs are read, if they are copies of what lies in memory,
@@ -341,7 +342,7 @@ class Nest:
         if len(self.span_of[loop.axis].axes) > 1:
             self.copied, self.copier, self.row = copied_from(loop, s.dtype), f"gc_{copier}", row
         if self.copied:
-            _need(self.model, self.model.spell.language.register(s.dtype), copier)
+            need(self.model, self.model.spell.language.register(s.dtype), copier)
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
@@ -356,7 +357,7 @@ class Nest:
             if "m" in at and "n" in at:
                 self.model.spell.arrays[self.result] = f"[({at['m']} - m_from) * stride + {at['n']} - n_from]"
         if type(x) is Store and x.local is not None:
-            return {"kind": "store", "target": self.target(self.at), "value": self.model.spell.expr(x.value)}
+            return {"kind": "store", "target": self.target(self.at), "value": self.spelled(x.value)}
         return self.model.statement(x, {})
 
     def _loop(self, x: Loop) -> list[dict]:

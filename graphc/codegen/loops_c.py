@@ -21,6 +21,7 @@ from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, is_every, loads
 from graphc.codegen.helpers_c import apart, helper_texts
+from graphc.codegen.mma_c import mma
 from graphc.codegen.macros import macros, tidied
 from graphc.codegen.reductions_c import dealt, reduction, scan
 from graphc.codegen.short_stretches_c import ShortStretches, short_stretches
@@ -43,7 +44,7 @@ WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
 WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "attention": attention, "weighted": weighted, "blocked": blocked}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

@@ -44,6 +44,8 @@ FAR_COLUMNS = 256           # and columns for each thread, as rows are not divid
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
+PACKING_UNIT = 200          # and in that of laying one out in tiles of a matrix unit, which takes more at a time,
+UNIT_ROWS, UNIT_COLUMNS = 2048, 2048
 SHARED_A = 3                                # of one that windows share
 LEAST_SYMMETRIC = 160       # rows of a product with its own transpose of which half is computed,
 SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a row next to the diagonal for nothing
@@ -53,6 +55,7 @@ MOST_SLICES = 8             # work items that share a column's sum: more would r
 MANY_BLOCKS = 128           # that keep a large device busy
 SMALL = 1 << 20             # multiply-adds that a chunk should have,
 SMALL_STRIPE = 1 << 16      # and one of a product with few rows, which waits for memory
+BYTES = dt.int8, dt.uint8
 TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.uint32)
 
 
@@ -236,12 +239,15 @@ class Contraction:
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         target = self.schedule.target
-        on_unit = m > FEW_ROWS and unit_type(self.node.dtype, self.node.attrs) in target.matrix
-        if on_unit and self.node.dtype.accumulator is not self.node.dtype:      # the unit widens them itself
+        on_unit = m > FEW_ROWS and self._factor_type() in target.matrix
+        if on_unit and all(value.op is CAST for value in self.values.values()):     # the unit widens them itself
             self.values = {name: value.srcs[0] for name, value in self.values.items()}
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
-        if on_unit:
+        if on_unit and not target.group:
+            least = LEAST_COLUMNS, UNIT_ROWS, UNIT_COLUMNS
+            name, (_, rows, columns) = "mma", _block(m, n, stacks, PACKING_UNIT, PACKING_UNIT, *least)
+        elif on_unit:
             together = all(value.op is LOAD and not value.srcs and value.dtype.itemsize == 2
                            for value in self.values.values())
             block = together and target.warpgroup or target.block
@@ -271,6 +277,13 @@ class Contraction:
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
+
+    def _factor_type(self) -> str:
+        """What a matrix unit calls the factors."""
+        if self.node.dtype is dt.int32 and all(
+                value.op is CAST and value.srcs[0].dtype in BYTES for value in self.values.values()):
+            return "int8"
+        return unit_type(self.node.dtype, self.node.attrs)
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more

@@ -1,0 +1,71 @@
+"""Products on a matrix unit of the processor, in C: the model of an mma Template for codegen_templates/c/mma.c.j2.
+
+The unit multiplies tiles of 16 rows of 16 words, a word being as many neighbours along k as fit 32 bits. Both factors are
+laid out in such tiles for all of k, some rows and columns at a time.
+"""
+from __future__ import annotations
+
+from graphc.codegen.gemm_c import Nest, epilogue, matrix_in_memory, need, part, squares
+from graphc.ir import dtype as dt
+from graphc.ir.dtype import DType
+from graphc.ir.kernel import Operand, Template, innermost
+from graphc.ir.target import l2_bytes, rounded_up
+from graphc.ir.trees import CHUNKS
+
+SIDE = 16               # rows of a tile, and words of each,
+WORD = 4                # of so many bytes
+GROUP = 64              # columns after which the epilogue goes over their sums
+SQUARE = 64             # elements on each side of what is computed before it goes into tiles
+FAR = 1 << 25           # bytes of columns that are laid out at a time, for rows that come in several parts
+LETTERS = {"int8": "s", "uint8": "u"}
+
+
+def mma(model, s: Template) -> dict:
+    """The model of an mma Template."""
+    m, n, k = (s.span(name) for name in "mnk")
+    factors = {operand.name: operand.dtype for operand in s.operands}
+    memory = {name: model.spell.language.memory(dtype) for name, dtype in factors.items()}
+    depth = SIDE * WORD // factors["a"].itemsize        # of a tile
+    line = rounded_up(k.size, depth) * factors["a"].itemsize
+    rows = max(l2_bytes() // 2 // line, 2 * GROUP)      # that are laid out at a time: they stay near,
+    rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
+    width = rounded_up(n.length, GROUP)
+    columns = GROUP if m.length <= rows else min(width, max(FAR // line // GROUP, 1) * GROUP)
+    need(model, "float", "vectors", "square", "turn")
+    for held in dict.fromkeys(memory.values()):
+        model.spell.helpers[f"gc_mma_tiles_{held}"] = None
+    model.spell.helpers |= {"gc_mma_shape": None, f"gc_mma_unit_{_unit(factors)}": None}
+
+    def scratch(nbytes: int) -> str:
+        return model.spell.arg(model.take_scratch(nbytes))
+    nests = {operand.name: _tiles(model, s, operand, scratch) for operand in s.operands}
+    for name, count in (("a", rows), ("b", columns)):
+        nests[name]["offset"] = scratch(count * line)
+    sums = rows * GROUP * WORD
+    return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "group": GROUP,
+            "square": SQUARE, "chunk": CHUNKS["mma"] // depth, "each": depth,
+            "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
+            "sums": scratch(sums), "parts": scratch(sums if k.size > CHUNKS["mma"] else 0), **nests,
+            "epilogue": epilogue(model, s)}
+
+
+def _unit(factors: dict[str, DType]) -> str:
+    """What the unit's instruction is called, by its factors."""
+    if factors["a"] is dt.bfloat16:
+        return "bf16"
+    return LETTERS[factors["a"].name] + LETTERS[factors["b"].name]
+
+
+def _tiles(model, s: Template, operand: Operand, scratch) -> dict:
+    """Lay out an operand. `along`: memory, or a square of what is computed, is contiguous along k."""
+    outer, start, stop = ("m", "m_from", "m_to") if operand.name == "a" else ("n", "n_left", "n_right")
+    along = innermost(operand.body).axis in s.walked(operand)["k"].axes
+    place = matrix_in_memory(model, s, operand, "0", start)
+    found = {"name": operand.name, "span": outer, "start": start, "stop": stop, "along": along,
+             "held": model.spell.language.memory(operand.dtype), "direct": place, "body": None, "square": None}
+    if place is None:
+        nest: Nest = squares(model, s, operand, *((outer, "k") if along else ("k", outer)))
+        nest.spelled = model.spell.keep
+        found |= {"body": nest.statements(operand.body), "square": scratch(SQUARE * SQUARE * operand.dtype.itemsize)}
+    return found
