@@ -30,7 +30,7 @@ def mma(model, s: Template) -> dict:
     rows = max(l2_bytes() // 2 // line, 2 * GROUP)      # that are laid out at a time: they stay near,
     rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
     width = rounded_up(n.length, GROUP)
-    columns = GROUP if m.length <= rows else min(width, max(FAR // line // GROUP, 1) * GROUP)
+    columns = min(width, max(FAR // line // GROUP, 1) * GROUP)
     need(model, "float", "vectors", "square", "turn")
     for held in dict.fromkeys(memory.values()):
         model.spell.helpers[f"gc_mma_tiles_{held}"] = None
@@ -39,6 +39,8 @@ def mma(model, s: Template) -> dict:
     def scratch(nbytes: int) -> str:
         return model.spell.arg(model.take_scratch(nbytes))
     nests = {operand.name: _tiles(model, s, operand, scratch) for operand in s.operands}
+    if m.length <= rows:        # those laid out are met once, so soon: a few where they come from their ends
+        columns = GROUP if nests["b"]["along"] else 2 * GROUP
     for name, count in (("a", rows), ("b", columns)):
         nests[name]["offset"] = scratch(count * line)
     sums = rows * GROUP * WORD

@@ -46,6 +46,7 @@ PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packi
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
 PACKING_UNIT = 200          # and in that of laying one out in tiles of a matrix unit, which takes more at a time,
 UNIT_ROWS, UNIT_COLUMNS = 2048, 2048
+FEW_BESIDE_UNIT = 2         # rows for which a CPU's matrix unit is not worth it: b is read as soon without,
 SHARED_A = 3                                # of one that windows share
 LEAST_SYMMETRIC = 160       # rows of a product with its own transpose of which half is computed,
 SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a row next to the diagonal for nothing
@@ -239,7 +240,7 @@ class Contraction:
         stacks = prod(a.extent for a in self.spaces["b"])
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         target = self.schedule.target
-        on_unit = m > FEW_ROWS and self._factor_type() in target.matrix
+        on_unit = self._is_for_unit(m)
         if on_unit and all(value.op is CAST for value in self.values.values()):     # the unit widens them itself
             self.values = {name: value.srcs[0] for name, value in self.values.items()}
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
@@ -278,12 +279,14 @@ class Contraction:
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
 
-    def _factor_type(self) -> str:
-        """What a matrix unit calls the factors."""
+    def _is_for_unit(self, m: int) -> bool:
+        """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""
+        target = self.schedule.target
         if self.node.dtype is dt.int32 and all(
                 value.op is CAST and value.srcs[0].dtype in BYTES for value in self.values.values()):
-            return "int8"
-        return unit_type(self.node.dtype, self.node.attrs)
+            return "int8" in target.matrix
+        few = FEW_ROWS if target.group else FEW_BESIDE_UNIT
+        return m > few and unit_type(self.node.dtype, self.node.attrs) in target.matrix
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
