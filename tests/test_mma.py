@@ -43,6 +43,7 @@ def device(request, monkeypatch) -> Iterator[CudaEmulated]:
     found._emulator._options += (f"-D__{name}__",) if name else ()
     monkeypatch.setitem(driver._backends, found.name, found)
     monkeypatch.setattr(driver, "_current", found.name)
+    monkeypatch.setattr(backends.get("cpu"), "dialect", "c")       # without a unit of its own
     driver.forget_programs()
     yield found
     driver.forget_programs()

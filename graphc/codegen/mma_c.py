@@ -1,7 +1,7 @@
 """Products on a matrix unit of the processor, in C: the model of an mma Template for codegen_templates/c/mma.c.j2.
 
-The unit multiplies tiles of 16 rows of 16 words, a word being as many neighbours along k as fit 32 bits. Both factors are
-laid out in such tiles for all of k, some rows and columns at a time.
+The unit multiplies tiles of 16 rows of 16 words, a word being as many neighbours along k as fit 32 bits. Both factors
+are laid out in such tiles for all of k, some rows and columns at a time.
 """
 from __future__ import annotations
 

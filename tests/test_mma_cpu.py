@@ -1,0 +1,237 @@
+"""Products of bfloat16 and of bytes on a processor's matrix unit (AMX). Where there is none, or the compiler does not
+know it, the same text does the unit's steps in plain C: that is what runs here then, and what the unit is held against.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc import driver
+from graphc.codegen import target_of
+from graphc.ir.target import instruction_sets
+from graphc.ir.trees import CHUNKS
+from graphc.runtime import backend as backends
+from graphc.runtime import compiler, cpu
+from graphc.tolerances import equal_bits
+
+STEP = 32       # products of bfloat16 in a step
+BYTES = np.int8, np.uint8
+SHAPES = [(3, 5, 9), (8, 32, 16), (17, 33, 15), (33, 100, 70), (70, 513, 129), (40, 64, 300), (1, 200, 20)]
+
+pytestmark = [pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64"),
+              pytest.mark.skipif("amx_tile" in instruction_sets() and not cpu._has_tiles(), reason="not allowed"),
+              pytest.mark.skipif(backends.status()["cpu"] is not None, reason="there is no C compiler")]
+
+
+@pytest.fixture(autouse=True)
+def tiles(monkeypatch) -> Iterator[None]:
+    """The CPU with the dialect of such a processor."""
+    monkeypatch.setattr(backends.get("cpu"), "dialect", "c-amx")
+    driver.forget_programs()
+    with gc.backend("cpu"):
+        yield
+    driver.forget_programs()
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+
+
+def narrow(*shape: int) -> gc.Tensor:
+    return gc.asarray(numbers(*shape)).astype(gc.bfloat16)
+
+
+def exactly(tensor: gc.Tensor) -> np.ndarray:
+    return tensor.astype(gc.float32).numpy()
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    return gc.asarray(values).astype(gc.bfloat16).numpy()
+
+
+def octets(dtype, *shape: int) -> np.ndarray:
+    info = np.iinfo(dtype)
+    return np.random.default_rng(shape).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def is_on_unit(*tensors: gc.Tensor) -> bool:
+    (kernel,) = gc.plan(*tensors).kernels
+    return "gc_mma(" in kernel.source
+
+
+def in_steps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The order of docs/numerics.md: of each step the even products and the odd ones, then both to the sum so far.
+    float64 holds a product of bfloat16, and nearly always its sum with a float32, exactly."""
+    def fma(x, y, c):
+        return (x.astype(np.float64) * y.astype(np.float64) + c).astype(np.float32)
+    (m, k), n = a.shape, b.shape[1]
+    total = None
+    for first in range(0, k, CHUNKS["mma"]):
+        part = np.zeros((m, n), np.float32)
+        for step in range(first, min(first + CHUNKS["mma"], k), STEP):
+            sums = [np.zeros((m, n), np.float32), np.zeros((m, n), np.float32)]
+            for p in range(step, min(step + STEP, k)):
+                sums[p % 2] = fma(a[:, p, None], b[None, p], sums[p % 2])
+            part = part + (sums[0] + sums[1])
+        total = part if total is None else total + part
+    return total
+
+
+@pytest.mark.parametrize("m, k, n", [s for s in SHAPES if s[0] > 2])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_bfloat16_in_the_order_of_the_unit(m, k, n, turned):
+    a, b = narrow(*((k, m) if turned[0] else (m, k))), narrow(*((n, k) if turned[1] else (k, n)))
+    a, b = (x.mT if t else x for x, t in zip((a, b), turned, strict=True))
+    assert is_on_unit(a @ b)
+    assert equal_bits((a @ b).numpy(), rounded(in_steps(exactly(a), exactly(b))))
+
+
+def test_long_sums_are_of_chunks():
+    a, b = narrow(20, 2 * CHUNKS["mma"] + 77), narrow(2 * CHUNKS["mma"] + 77, 30)
+    assert equal_bits((a @ b).numpy(), rounded(in_steps(exactly(a), exactly(b))))
+
+
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("right", BYTES)
+@pytest.mark.parametrize("m, k, n", SHAPES)
+def test_bytes_are_exact(left, right, m, k, n):
+    for turned in ((False, False), (True, False), (False, True), (True, True)):
+        a, b = octets(left, *((k, m) if turned[0] else (m, k))), octets(right, *((n, k) if turned[1] else (k, n)))
+        a, b = (x.T if t else x for x, t in zip((a, b), turned, strict=True))
+        product = gc.asarray(a).astype(gc.int32) @ gc.asarray(b).astype(gc.int32)
+        assert is_on_unit(product)
+        assert equal_bits(product.numpy(), a.astype(np.int32) @ b.astype(np.int32))
+
+
+def test_sums_of_bytes_wrap():
+    k = 140_000
+    a, b = np.full((5, k), 255, np.uint8), np.full((k, 9), 255, np.uint8)
+    got = (gc.asarray(a).astype(gc.int32) @ gc.asarray(b).astype(gc.int32)).numpy()
+    assert equal_bits(got, np.full((5, 9), (k * 255 * 255 + 2**31) % 2**32 - 2**31, np.int64).astype(np.int32))
+
+
+def test_rows_and_columns_in_several_parts(monkeypatch):
+    """Of what is laid out, as with a small cache."""
+    from graphc.codegen import mma_c
+
+    a, b = narrow(300, 700), narrow(700, 333)
+    monkeypatch.setattr(mma_c, "l2_bytes", lambda: 1 << 18)
+    monkeypatch.setattr(mma_c, "FAR", 1 << 17)
+    assert equal_bits((a @ b).numpy(), rounded(in_steps(exactly(a), exactly(b))))
+
+
+FUSED = {       # with what the product is of
+    "computed factors": lambda a, b: (gc.relu(a + 1), b * 2),
+    "a cast": lambda a, b: ((a.astype(gc.float32) * 0.3).astype(gc.bfloat16), b),
+    "flipped": lambda a, b: (gc.flip(a, axis=1), gc.flip(b, axis=0)),
+    "every other one": lambda a, b: (a[:, ::2], b[::2]),
+    "repeated": lambda a, b: (gc.broadcast_to(a[:1], a.shape), b),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_factors_are_computed_as_they_are_laid_out(name):
+    a, b = FUSED[name](narrow(50, 90), narrow(90, 40))
+    assert is_on_unit(a @ b)
+    assert equal_bits((a @ b).numpy(), rounded(in_steps(exactly(a), exactly(b))))
+
+
+def test_what_becomes_of_sums_is_in_the_same_kernel():
+    a, b, bias = narrow(50, 90), narrow(90, 40), narrow(40)
+    product = exactly(a @ b)
+    found = gc.relu(a @ b + bias)
+    assert is_on_unit(found)
+    assert equal_bits(exactly(found), np.maximum(exactly(gc.asarray(product).astype(gc.bfloat16) + bias), 0))
+    x, y = octets(np.int8, 30, 70), octets(np.int8, 70, 20)
+    scaled = (gc.asarray(x).astype(gc.int32) @ gc.asarray(y).astype(gc.int32)).astype(gc.float32) * 0.5
+    assert is_on_unit(scaled)
+    assert equal_bits(scaled.numpy(), (x.astype(np.int32) @ y.astype(np.int32)).astype(np.float32) * np.float32(0.5))
+
+
+def test_stacks():
+    a, b = narrow(3, 20, 40), narrow(3, 40, 25)
+    got = (a @ b).numpy()
+    assert is_on_unit(a @ b)
+    for s in range(3):
+        assert equal_bits(got[s], rounded(in_steps(exactly(a)[s], exactly(b)[s])))
+    shared = narrow(40, 25)
+    assert equal_bits((a @ shared).numpy()[1], rounded(in_steps(exactly(a)[1], exactly(shared))))
+
+
+def test_a_convolution():
+    x, w = narrow(2, 3, 9, 8), narrow(12, 3, 3, 3)
+    got = exactly(gc.conv2d(x, w, padding=1))
+    want = gc.conv2d(x.astype(gc.float32), w.astype(gc.float32), padding=1).numpy()
+    np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+
+
+def test_nan_and_infinity_stay():
+    a, b = numbers(8, 40), np.abs(numbers(40, 8)) + 1
+    a[0, 3], a[1, 35], a[2, 0], a[2, 1], a[3, 3] = np.nan, np.inf, np.inf, -np.inf, -np.inf
+    got = exactly(gc.asarray(a).astype(gc.bfloat16) @ gc.asarray(b).astype(gc.bfloat16))
+    assert np.isnan(got[[0, 2]]).all() and (got[1] == np.inf).all() and (got[3] == -np.inf).all()
+    assert np.isfinite(got[4:]).all()
+
+
+@pytest.mark.parametrize("where", ["a", "b"])
+def test_subnormal_factors_count(where):
+    """The unit takes them for 0, so that others have to multiply them."""
+    small, large = np.where(numbers(40, 70) > 1, np.float32(2.0**-128), 0), numbers(70, 50) * np.float32(2.0**120)
+    a, b = (gc.asarray(x).astype(gc.bfloat16) for x in ((small, large) if where == "a" else (large.T, small.T)))
+    want = in_steps(exactly(a), exactly(b))
+    assert is_on_unit(a @ b) and np.abs(want).max() > 2.0**-9
+    assert equal_bits((a @ b).numpy(), rounded(want))
+
+
+def test_threads_change_no_bit():
+    a, b = narrow(150, 260), narrow(260, 170)
+    found = []
+    for threads in (1, 2, 3):
+        with gc.config.settings.override(num_threads=threads):
+            driver.forget_programs()
+            found.append((a @ b).numpy())
+    assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
+
+
+BITS = """
+import hashlib
+import numpy as np
+import graphc as gc
+from graphc import driver
+driver.current_backend().dialect = "c-amx"
+random, bits = np.random.default_rng(5), hashlib.sha256()
+for m, k, n in ((17, 33, 15), (64, 128, 96), (90, 5000, 70)):
+    a, b = (gc.asarray(random.standard_normal(s).astype("float32")).astype(gc.bfloat16) for s in ((m, k), (k, n)))
+    bits.update((a @ b).numpy().tobytes())
+    for left in ("int8", "uint8"):
+        for right in ("int8", "uint8"):
+            a, b = (gc.asarray(random.integers(-128, 256, s).astype(t)) for s, t in (((m, k), left), ((k, n), right)))
+            bits.update((a.astype(gc.int32) @ b.astype(gc.int32)).numpy().tobytes())
+print(bits.hexdigest())
+"""
+
+
+def test_plain_c_has_the_bits_of_the_unit(tmp_path):
+    """The second is the same as the first where there is no unit."""
+    cc, found = compiler.find_compiler(), []
+    own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu"}
+    for flags in (["-U__AMX_TILE__"], ["-U__AMX_TILE__", "-mno-avx512f"], []):
+        environ = os.environ | own | {"GRAPHC_CC": " ".join([*cc.command, *flags])}
+        done = subprocess.run([sys.executable, "-c", BITS], env=environ, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout)
+    assert len(set(found)) == 1, found
+
+
+def test_a_processor_that_has_no_tiles_or_may_not_use_them(monkeypatch):
+    monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "amx_tile"}))
+    assert cpu.CpuBackend().dialect == "c" and target_of("c").matrix == ()
+    assert target_of("c-amx").matrix == ("bfloat16", "int8")
