@@ -63,11 +63,13 @@ def thread_environment(threads: int) -> dict[str, str]:
 
 
 def as_one(answer, give: Callable[[Any], Any]):
-    """An answer as one NumPy array: of several, all their elements one after the other."""
+    """An answer as one NumPy array: of several, all their elements one after the other. bfloat16 is widened: it would
+    not be known in a file."""
     import numpy as np
 
     if not isinstance(answer, (tuple, list)):
-        return give(answer)
+        one = give(answer)
+        return one.astype(np.float32) if one.dtype.name == "bfloat16" else one
     return np.concatenate([np.asarray(give(part)).ravel() for part in answer])
 
 
@@ -125,7 +127,14 @@ def _torch(compiled: bool = False) -> Peer:
         function = torch.compile(lambda *arrays: formula(torch, *arrays), dynamic=False)
         return lambda: function(*inputs)
 
-    return Peer(torch.from_numpy, bind, lambda answer: as_one(answer, lambda t: t.detach().numpy()))
+    def take(array):
+        narrow = array.dtype.name == "bfloat16"
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16) if narrow else torch.from_numpy(array)
+
+    def give(tensor):
+        return (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).detach().numpy()
+
+    return Peer(take, bind, lambda answer: as_one(answer, give))
 
 
 def _torchc() -> Peer:

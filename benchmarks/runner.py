@@ -118,7 +118,7 @@ def _signal(process: subprocess.Popen, name: str) -> None:
 
 def reference(work: ModuleType, size: Sequence[int]) -> np.ndarray:
     """The work's formula in NumPy and float64; of one with gradients, by graphc's interpreter of graphs."""
-    inputs = [a.astype(np.float64) if a.dtype == np.float32 else a for a in make_inputs(work, size)]
+    inputs = [a.astype(np.float64) if a.dtype.name in ("float32", "bfloat16") else a for a in make_inputs(work, size)]
     if peers.formula(work, "numpy") is None:
         import graphc as gc
         with gc.backend("reference"):
@@ -170,7 +170,7 @@ class Run:
             self.tell(f"{row.title}: round {number + 1} of {self.rounds}")
             if self.machine:
                 cost = work.cost(*size)
-                row.floors.append(self.machine.seconds(cost.reads, cost.writes, cost.flops))
+                row.floors.append(self.machine.seconds(cost.reads, cost.writes, cost.flops, unit=cost.unit))
             for peer in self.order.sample(list(row.rounds), len(row.rounds)):
                 self._round(row, peer)
         for peer in row.rounds:

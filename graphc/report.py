@@ -33,6 +33,7 @@ class KernelPlan(Struct, frozen=True):
     launch                            (chunks, threads)
     items                             work items of the group that takes a chunk; 0: a thread takes it
     follows                           whether each chunk runs right after that of the kernel before (passes/follow.py)
+    unit                              the dtype of factors that meet on a matrix unit
     cached                            "in memory", "on disk", "not compiled", "library" or, of a loop, "inside"
     """
 
@@ -49,6 +50,7 @@ class KernelPlan(Struct, frozen=True):
     follows: bool = False
     items: int = 0
     inside: tuple[KernelPlan, ...] = ()
+    unit: str = ""
 
     def __str__(self) -> str:
         times = f" x {self.members}" if self.members > 1 else ", by chunks after the one before" * self.follows
@@ -137,7 +139,7 @@ def _kernel(step: Batch, follows: bool, built: Built, states: dict) -> KernelPla
     return KernelPlan(step.members[0].kernel.name, source.text, sum(c.bytes_read for c in costs),
                       sum(c.bytes_written for c in costs), sum(c.flops for c in costs), _origins(outputs, built),
                       "; ".join(shapes), (chunks, settings.num_threads), states[source], len(step.members), follows,
-                      built.schedule.target.group)
+                      built.schedule.target.group, unit=costs[0].unit)
 
 
 def _member_shapes(member: LoweredKernel) -> str:

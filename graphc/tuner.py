@@ -136,7 +136,8 @@ def _is_near(step: LoweredKernel, seconds: float) -> bool:
     cost = kernel_cost(step.kernel)
     moved = cost.bytes_read + cost.bytes_written
     flops = cost.flops * (2 if any(node.dtype.itemsize > 4 for node in step.nodes) else 1)
-    return seconds < NEAR * _machine[0].seconds(cost.bytes_read, cost.bytes_written, flops, 1 << moved.bit_length())[0]
+    least, _ = _machine[0].seconds(cost.bytes_read, cost.bytes_written, flops, 1 << moved.bit_length(), cost.unit)
+    return seconds < NEAR * least
 
 
 class _Bench:

@@ -28,7 +28,7 @@ TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # <asm/prctl.h>
 
 
-def _has_tiles() -> bool:
+def has_matrix_unit() -> bool:
     """Whether the processor multiplies tiles and the system lets this process: it has to be asked for their registers,
     once, for all threads and for children."""
     if not TILES <= instruction_sets():
@@ -46,7 +46,7 @@ class CpuBackend:
     kind = "cpu"
 
     def __init__(self) -> None:
-        self.dialect = "c-amx" if _has_tiles() else "c"
+        self.dialect = "c-amx" if has_matrix_unit() else "c"
         self._lock = threading.RLock()
         self._native: native.Native | None = None
         self._early: list[Started] = []  # the native library and kernels, on their way

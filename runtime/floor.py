@@ -13,13 +13,17 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from graphc.runtime.cpu import has_matrix_unit
+
 SOURCE = Path(__file__).parent / "native" / "floor.c"
 SIGNATURES = """
 double read_bandwidth(int64_t bytes, int threads, int repeats);
 double triad_bandwidth(int64_t bytes, int threads, int repeats);
 double fma_peak(int threads, int repeats);
+double unit_peak(int threads, int repeats, int bytes);
 """
 SMALLEST, LARGEST = 1 << 20, 1 << 28    # bytes: below, starting the threads is what would be measured
+UNITS = {"bfloat16": 0, "int8": 1, "uint8": 1}     # whose factors are bytes
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared", "-pthread")
 
 
@@ -30,7 +34,7 @@ class Machine(Struct):
     native: Any
     keep: bool = True
     bandwidths: dict[tuple[str, int], float] = field(default_factory=dict)
-    flops: float = 0.0
+    flops: dict[str, float] = field(default_factory=dict)
 
     def bandwidth(self, kind: str, nbytes: int) -> float:
         """Bytes per second of "read" or "triad" over a working set of so many bytes."""
@@ -40,19 +44,24 @@ class Machine(Struct):
             measured = self.bandwidths[kind, size] = max(measured, self.bandwidths.get((kind, size), 0.0))
         return measured
 
-    def peak(self) -> float:
-        """float32 operations per second, a multiply-add counting as two."""
-        measured = self.native.fma_peak(self.threads, 5)
+    def peak(self, unit: str = "") -> float:
+        """Operations per second, a multiply-add counting as two: of float32, or on the processor's matrix unit, with
+        factors of this dtype, if it has one for them."""
+        measured = 0.0
+        if unit in UNITS and has_matrix_unit():
+            measured = self.native.unit_peak(self.threads, 5, UNITS[unit])
+        measured = measured or self.native.fma_peak(self.threads, 5)
         if self.keep:
-            measured = self.flops = max(self.flops, measured)
+            measured = self.flops[unit] = max(self.flops.get(unit, 0.0), measured)
         return measured
 
-    def seconds(self, reads: int, writes: int, flops: float, size: int | None = None) -> tuple[float, str]:
+    def seconds(self, reads: int, writes: int, flops: float, size: int | None = None,
+                unit: str = "") -> tuple[float, str]:
         """The floor of a work that reads and writes so many bytes, and whether "memory" or "flops" is what bounds it.
-        `size`: the working set with which to measure, if that is not the bytes moved."""
+        `size`: the working set with which to measure, if that is not the bytes moved. `unit`: see `peak`."""
         kind = "read" if writes < 0.1 * reads else "triad"
         memory = (reads + writes) / self.bandwidth(kind, size or reads + writes)
-        return max((memory, "memory"), (flops / self.peak(), "flops"))
+        return max((memory, "memory"), (flops / self.peak(unit), "flops"))
 
 
 def measure(threads: int, keep: bool = True) -> Machine | None:

@@ -35,7 +35,8 @@ def test_a_work_says_what_it_costs(name: str):
     inputs = runner.make_inputs(work, work.SMALL)
     cost = work.cost(*work.SMALL)
     assert cost.reads == sum(a.nbytes for a in inputs)
-    assert cost.writes == runner.reference(work, work.SMALL).size * inputs[0].itemsize
+    result = np.dtype(getattr(work, "RESULT", inputs[0].dtype))
+    assert cost.writes == runner.reference(work, work.SMALL).size * result.itemsize
     assert cost.flops > 0
     assert work.TITLE and peers.formula(work, peers.OURS) and work.torch
 

@@ -27,7 +27,7 @@ BYTES = np.int8, np.uint8
 SHAPES = [(3, 5, 9), (8, 32, 16), (17, 33, 15), (33, 100, 70), (70, 513, 129), (40, 64, 300), (1, 200, 20)]
 
 pytestmark = [pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64"),
-              pytest.mark.skipif("amx_tile" in instruction_sets() and not cpu._has_tiles(), reason="not allowed"),
+              pytest.mark.skipif("amx_tile" in instruction_sets() and not cpu.has_matrix_unit(), reason="not allowed"),
               pytest.mark.skipif(backends.status()["cpu"] is not None, reason="there is no C compiler")]
 
 

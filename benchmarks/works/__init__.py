@@ -13,6 +13,7 @@ and, where they apply,
     numba(numba)                  returns the compiled function
     RTOL, ATOL                    how far an answer may be from the float64 reference (1e-4 and 1e-6)
     MISMATCH                      the share of elements that may be further (0)
+    RESULT                        the dtype of the answer (the first input's)
 
 An answer may be a tuple of arrays. A work without a formula for NumPy, one with gradients, is checked against graphc's
 reference backend in float64.
@@ -32,9 +33,10 @@ TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance
 MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode_1", "decode_8",
         "decode_16", "covariance", "gelu_mlp", "conv2d", "depthwise", "depthwise_wide", "conv1d", "attention",
         "attention_causal", "three_ops", "tanh_mlp")
+NARROW = ("gemm_bf16_1024", "gemm_bf16_2048", "gemm_int8_1024", "gemm_int8_2048", "decode_bf16_8", "decode_bf16_32")
 TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block_backward")
 DECODERS = ("decoder", "decoder_int23", "decoder_int8")
-ALL = TEN + MORE + DECODERS + TRAINING
+ALL = TEN + MORE + NARROW + DECODERS + TRAINING
 
 
 class Cost(Struct, frozen=True):
@@ -43,6 +45,7 @@ class Cost(Struct, frozen=True):
     reads: int          # bytes
     writes: int         # bytes
     flops: float = 0.0
+    unit: str = ""      # the dtype of factors that a matrix unit multiplies
 
     @property
     def bytes(self) -> int:

@@ -109,7 +109,7 @@ def _row(step: StepTimes, kernel: Any, spent: list[int], everything: int, machin
     if machine is not None and read + written:
         flops = kernel.flops * (2 if any(name in kernel.shapes for name in WIDE) else 1)
         size = 1 << (read + written).bit_length()  # few sizes, so that few are measured
-        row.floor, row.bound = machine.seconds(read, written, flops, size)
+        row.floor, row.bound = machine.seconds(read, written, flops, size, kernel.unit)
     return row
 
 

@@ -26,6 +26,7 @@ class Cost(Struct, frozen=True):
     bytes_read: int
     bytes_written: int
     flops: int
+    unit: str = ""      # the dtype of the factors of products on a matrix unit, if there are any
 
 
 class _Access(Struct, frozen=True):
@@ -70,7 +71,8 @@ def kernel_cost(kernel: Kernel) -> Cost:
                 flops += share * _statement(kernel, s, loops, here, loads, stores, seen, asked)
 
     visit(kernel.body, kernel.parallel, None, set())
-    return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), round(flops))
+    unit = next((s.operands[0].dtype.name for s in kernel.body if type(s) is Template and s.name == "mma"), "")
+    return Cost(_read_bytes(kernel, loads), _distinct(kernel, stores), round(flops), unit)
 
 
 def _piece(s: Loop) -> float:

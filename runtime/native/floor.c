@@ -73,6 +73,26 @@ static void fma_loop(void *p) {
     q->sink += (uint64_t)sum[0];
 }
 
+#if defined(__AMX_TILE__)
+/* four chains of a matrix unit, of whatever its registers hold: 16 x 16 sums of 32 products of bfloat16 each */
+static void tiles_of(part *q, int bytes) {
+    static const struct { uint8_t palette, start, none[14]; uint16_t bytes[16]; uint8_t rows[16]; } shape = {
+        1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16},
+    };
+    __asm__ volatile("ldtilecfg %0" :: "m"(shape));
+    for (int64_t i = 0; i < q->count; i++)
+        if (bytes)
+            __asm__ volatile("tdpbssd %%tmm6, %%tmm4, %%tmm0; tdpbssd %%tmm7, %%tmm4, %%tmm1;"
+                             "tdpbssd %%tmm6, %%tmm5, %%tmm2; tdpbssd %%tmm7, %%tmm5, %%tmm3" ::);
+        else
+            __asm__ volatile("tdpbf16ps %%tmm6, %%tmm4, %%tmm0; tdpbf16ps %%tmm7, %%tmm4, %%tmm1;"
+                             "tdpbf16ps %%tmm6, %%tmm5, %%tmm2; tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::);
+    __asm__ volatile("tilerelease" ::);
+}
+static void halves_loop(void *p) { tiles_of(p, 0); }
+static void bytes_loop(void *p) { tiles_of(p, 1); }
+#endif
+
 static void *thread(void *p) {
     part *q = p;
     for (int i = 0; i < q->repeats; i++) {
@@ -146,4 +166,16 @@ double fma_peak(int threads, int repeats) {
     int64_t count = 2000000;
     double seconds = run(fma_loop, NULL, NULL, NULL, count, threads, repeats);
     return count * 10.0 * (WIDTH / 4) * 2 * threads / seconds;
+}
+
+/* the same on a matrix unit, of products of bfloat16 or of bytes; 0 where there is none. The caller has asked the
+   system for the use of its registers. */
+double unit_peak(int threads, int repeats, int bytes) {
+#if defined(__AMX_TILE__)
+    int64_t count = 200000;
+    double seconds = run(bytes ? bytes_loop : halves_loop, NULL, NULL, NULL, count, threads, repeats);
+    return count * 4.0 * 16 * 16 * (bytes ? 64 : 32) * 2 * threads / seconds;
+#else
+    return 0;
+#endif
 }
