@@ -46,7 +46,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def narrow(*shape: int) -> gc.Tensor:
-    return gc.asarray(numbers(*shape)).astype(gc.bfloat16)
+    return gc.realize(gc.asarray(numbers(*shape)).astype(gc.bfloat16))
 
 
 def exactly(tensor: gc.Tensor) -> np.ndarray:
@@ -166,11 +166,20 @@ def test_stacks():
     assert equal_bits((a @ shared).numpy()[1], rounded(in_steps(exactly(a)[1], exactly(shared))))
 
 
-def test_a_convolution():
-    x, w = narrow(2, 3, 9, 8), narrow(12, 3, 3, 3)
-    got = exactly(gc.conv2d(x, w, padding=1))
-    want = gc.conv2d(x.astype(gc.float32), w.astype(gc.float32), padding=1).numpy()
-    np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+@pytest.mark.parametrize("size", [(9, 8), (30, 41)])
+@pytest.mark.parametrize("options", [{"padding": 1}, {"stride": 2}, {"padding": 2, "dilation": 2}])
+def test_a_convolution(size, options):
+    """Its windows are copied run by run."""
+    x, w = narrow(2, 3, *size), narrow(12, 3, 3, 3)
+    assert is_on_unit(gc.conv2d(x, w, **options))
+    got = exactly(gc.conv2d(x, w, **options))
+    rest = {"stride": 1, "dilation": 1} | options
+    around = rest.pop("padding", 0)
+    padded = gc.pad(x.astype(gc.float32), ((0, 0), (0, 0), (around, around), (around, around)))
+    windows = gc.sliding_window_view(padded, (3, 3), (2, 3), **rest).numpy()     # image, channel, place, window
+    columns = windows.transpose(1, 4, 5, 0, 2, 3).reshape(27, -1)
+    want = rounded(in_steps(exactly(w).reshape(12, 27), columns)).astype(np.float32)
+    assert equal_bits(got.transpose(1, 0, 2, 3).reshape(want.shape), want)
 
 
 def test_nan_and_infinity_stay():

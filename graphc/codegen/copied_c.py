@@ -25,7 +25,7 @@ class Copied(Struct, frozen=True):
         spell, (buffer, index) = model.spell, self.load.attrs
         return {"low": [spell.index(i) for i in self.low], "high": [spell.index(i) for i in self.high],
                 "test": " && ".join(spell.expr(test) for test in self.tests),
-                "other": None if self.other is None else spell.expr(self.other),
+                "other": None if self.other is None else spell.keep(self.other),
                 "place": f"{model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
 
 

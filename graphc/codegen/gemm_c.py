@@ -340,9 +340,12 @@ class Nest:
         """Copy runs along the last of several axes, if the operand is a copy of what lies in memory."""
         loop = innermost(operand.body)
         if len(self.span_of[loop.axis].axes) > 1:
-            self.copied, self.copier, self.row = copied_from(loop, s.dtype), f"gc_{copier}", row
-        if self.copied:
+            self.copied, self.copier, self.row = copied_from(loop, operand.dtype), f"gc_{copier}", row
+        if self.copied and operand.dtype is s.dtype:
             need(self.model, self.model.spell.language.register(s.dtype), copier)
+        elif self.copied:       # as a matrix unit takes it
+            self.copier = f"gc_mma_{copier}_{self.model.spell.language.memory(operand.dtype)}"
+            self.model.spell.helpers[self.copier] = None
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []
