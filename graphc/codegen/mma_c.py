@@ -1,7 +1,7 @@
 """Products on a matrix unit of the processor, in C: the model of an mma Template for codegen_templates/c/mma.c.j2.
 
 The unit multiplies tiles of 16 rows of 16 words, a word being as many neighbours along k as fit 32 bits. Both factors
-are laid out in such tiles for all of k, some rows and columns at a time.
+are laid out in such tiles, some rows and columns at a time, for a chunk of k.
 """
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from graphc.ir.trees import CHUNKS
 
 SIDE = 16               # rows of a tile, and words of each,
 WORD = 4                # of so many bytes
+CHUNK = CHUNKS["mma"]
 GROUP = 64              # columns after which the epilogue goes over their sums
 SQUARE = 64             # elements on each side of what is computed before it goes into tiles
 FAR = 1 << 25           # bytes of columns that are laid out at a time, for rows that come in several parts
+SPARE = 16              # elements between rows of sums, so that they share no set of a cache
 LETTERS = {"int8": "s", "uint8": "u"}
 
 
@@ -26,7 +28,7 @@ def mma(model, s: Template) -> dict:
     factors = {operand.name: operand.dtype for operand in s.operands}
     memory = {name: model.spell.language.memory(dtype) for name, dtype in factors.items()}
     depth = SIDE * WORD // factors["a"].itemsize        # of a tile
-    line = rounded_up(k.size, depth) * factors["a"].itemsize
+    line = min(rounded_up(k.size, depth), CHUNK) * factors["a"].itemsize        # of a chunk
     rows = max(l2_bytes() // 2 // line, 2 * GROUP)      # that are laid out at a time: they stay near,
     rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
     width = rounded_up(n.length, GROUP)
@@ -43,12 +45,14 @@ def mma(model, s: Template) -> dict:
         columns = GROUP if nests["b"]["along"] else 2 * GROUP
     for name, count in (("a", rows), ("b", columns)):
         nests[name]["offset"] = scratch(count * line)
-    sums = rows * GROUP * WORD
+    several = k.size > CHUNK
+    stride = width + SPARE
     return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "group": GROUP,
-            "square": SQUARE, "chunk": CHUNKS["mma"] // depth, "each": depth,
+            "square": SQUARE, "chunk": CHUNK, "each": depth, "width": model.spell.arg(stride),
             "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
-            "sums": scratch(sums), "parts": scratch(sums if k.size > CHUNKS["mma"] else 0), **nests,
+            "sums": scratch(WORD * (rounded_up(m.length, 2 * SIDE) * stride if several else rows * GROUP)),
+            "part": scratch(WORD * rows * GROUP if several else 0), **nests,
             "epilogue": epilogue(model, s)}
 
 
@@ -63,7 +67,7 @@ def _tiles(model, s: Template, operand: Operand, scratch) -> dict:
     """Lay out an operand. `along`: memory, or a square of what is computed, is contiguous along k."""
     outer, start, stop = ("m", "m_from", "m_to") if operand.name == "a" else ("n", "n_left", "n_right")
     along = innermost(operand.body).axis in s.walked(operand)["k"].axes
-    place = matrix_in_memory(model, s, operand, "0", start)
+    place = matrix_in_memory(model, s, operand, "k_from", start)
     found = {"name": operand.name, "span": outer, "start": start, "stop": stop, "along": along,
              "held": model.spell.language.memory(operand.dtype), "direct": place, "body": None, "square": None}
     if place is None:
