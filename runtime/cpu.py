@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 STORE = cache.Store("kernels")
 TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
+UNITS = {
+    "c-amx": "AMX, for bfloat16, int8 and uint8",
+    "c-vnni": "VNNI, for int8 and uint8",
+    "c": "none",
+}
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # <asm/prctl.h>
 
 
@@ -46,7 +51,7 @@ class CpuBackend:
     kind = "cpu"
 
     def __init__(self) -> None:
-        self.dialect = "c-amx" if has_matrix_unit() else "c"
+        self.dialect = "c-amx" if has_matrix_unit() else "c-vnni" if "avx512_vnni" in instruction_sets() else "c"
         self._lock = threading.RLock()
         self._native: native.Native | None = None
         self._early: list[Started] = []  # the native library and kernels, on their way
@@ -85,6 +90,7 @@ class CpuBackend:
         return {
             "device": "host",
             "threads": str(settings.num_threads),
+            "matrix unit": UNITS[self.dialect],
             "compiler": " ".join(found.command),
             "version": found.identity.splitlines()[0],
             "flags": " ".join([*found.flags, *found.libraries]),

@@ -102,7 +102,9 @@ def test_long_sums_are_of_chunks():
 @pytest.mark.parametrize("left", BYTES)
 @pytest.mark.parametrize("right", BYTES)
 @pytest.mark.parametrize("m, k, n", SHAPES)
-def test_bytes_are_exact(left, right, m, k, n):
+@pytest.mark.parametrize("dialect", ["c-amx", "c-vnni"])
+def test_bytes_are_exact(dialect, left, right, m, k, n, monkeypatch):
+    monkeypatch.setattr(backends.get("cpu"), "dialect", dialect)
     for turned in ((False, False), (True, False), (False, True), (True, True)):
         a, b = octets(left, *((k, m) if turned[0] else (m, k))), octets(right, *((n, k) if turned[1] else (k, n)))
         a, b = (x.T if t else x for x, t in zip((a, b), turned, strict=True))
@@ -210,6 +212,14 @@ def test_threads_change_no_bit():
     assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
 
 
+def test_bytes_without_tiles(monkeypatch):
+    """A process that may not use them would end at the first one."""
+    monkeypatch.setattr(backends.get("cpu"), "dialect", "c-vnni")
+    a, b = gc.zeros((20, 40), dtype=gc.int8), gc.zeros((40, 30), dtype=gc.int8)
+    (kernel,) = gc.plan(gc.realize(a).astype(gc.int32) @ gc.realize(b).astype(gc.int32)).kernels
+    assert "gc_mma(" in kernel.source and "tdp" not in kernel.source and "ldtilecfg" not in kernel.source
+
+
 BITS = """
 import hashlib
 import numpy as np
@@ -232,7 +242,7 @@ def test_plain_c_has_the_bits_of_the_unit(tmp_path):
     """The second is the same as the first where there is no unit."""
     cc, found = compiler.find_compiler(), []
     own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu"}
-    for flags in (["-U__AMX_TILE__"], ["-U__AMX_TILE__", "-mno-avx512f"], []):
+    for flags in (["-U__AMX_TILE__"], ["-U__AMX_TILE__", "-U__AVX512VNNI__"], ["-U__AMX_TILE__", "-mno-avx512f"], []):
         environ = os.environ | own | {"GRAPHC_CC": " ".join([*cc.command, *flags])}
         done = subprocess.run([sys.executable, "-c", BITS], env=environ, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -243,4 +253,6 @@ def test_plain_c_has_the_bits_of_the_unit(tmp_path):
 def test_a_processor_that_has_no_tiles_or_may_not_use_them(monkeypatch):
     monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "amx_tile"}))
     assert cpu.CpuBackend().dialect == "c" and target_of("c").matrix == ()
+    monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "avx512_vnni"}))
+    assert cpu.CpuBackend().dialect == "c-vnni" and target_of("c-vnni").matrix == ("int8",)
     assert target_of("c-amx").matrix == ("bfloat16", "int8")

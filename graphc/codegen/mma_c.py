@@ -36,7 +36,9 @@ def mma(model, s: Template) -> dict:
     need(model, "float", "vectors", "square", "turn")
     for held in dict.fromkeys(memory.values()):
         model.spell.helpers[f"gc_mma_tiles_{held}"] = None
-    model.spell.helpers |= {"gc_mma_shape": None, f"gc_mma_unit_{_unit(factors)}": None}
+    tiles = "bfloat16" in model.spell.language.target.matrix       # else there are words of bytes alone
+    for name in ("shape", f"unit_{_kind(factors)}") if tiles else (f"dots_{_kind(factors)}",):
+        model.spell.helpers[f"gc_mma_{name}"] = None
 
     def scratch(nbytes: int) -> str:
         return model.spell.arg(model.take_scratch(nbytes))
@@ -48,7 +50,7 @@ def mma(model, s: Template) -> dict:
     several = k.size > CHUNK
     stride = width + SPARE
     return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "group": GROUP,
-            "square": SQUARE, "chunk": CHUNK, "each": depth, "width": model.spell.arg(stride),
+            "square": SQUARE, "chunk": CHUNK, "tiles": tiles, "each": depth, "width": model.spell.arg(stride),
             "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(WORD * (rounded_up(m.length, 2 * SIDE) * stride if several else rows * GROUP)),
@@ -56,8 +58,8 @@ def mma(model, s: Template) -> dict:
             "epilogue": epilogue(model, s)}
 
 
-def _unit(factors: dict[str, DType]) -> str:
-    """What the unit's instruction is called, by its factors."""
+def _kind(factors: dict[str, DType]) -> str:
+    """What the instruction that multiplies these factors is called after them."""
     if factors["a"] is dt.bfloat16:
         return "bf16"
     return LETTERS[factors["a"].name] + LETTERS[factors["b"].name]
