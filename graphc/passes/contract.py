@@ -44,10 +44,10 @@ FAR_COLUMNS = 256           # and columns for each thread, as rows are not divid
 LONG_LINE = 256             # columns of windows that one row of the first factor meets where they lie
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
-PACKING_UNIT = 200          # and in that of laying one out in tiles of a matrix unit, which takes more at a time,
-UNIT_ROWS, UNIT_COLUMNS = 2048, 2048
-FEW_BESIDE_UNIT = 2         # rows for which a CPU's matrix unit is not worth it: b is read as soon without,
-SHARED_A = 3                                # of one that windows share
+SHARED_A = 3                                # of one that windows share;
+PACKING_UNIT = 200                          # and of laying one out for a CPU's matrix unit,
+UNIT_BLOCK, UNIT_SIDE = 2048, 32            # that takes so many rows and columns at most, rows by so many,
+FEW_BESIDE_UNIT = 2                         # and for which so many rows are too few
 LEAST_SYMMETRIC = 160       # rows of a product with its own transpose of which half is computed,
 SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a row next to the diagonal for nothing
 STRIPE = 2048               # columns of a product with few rows that are added up together
@@ -246,8 +246,8 @@ class Contraction:
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit and not target.group:
-            least = LEAST_COLUMNS, UNIT_ROWS, UNIT_COLUMNS
-            name, (_, rows, columns) = "mma", _block(m, n, stacks, PACKING_UNIT, PACKING_UNIT, *least)
+            most = PACKING_UNIT, PACKING_UNIT, LEAST_COLUMNS, UNIT_BLOCK, UNIT_BLOCK
+            name, (_, rows, columns) = "mma", _block(m, n, stacks, *most, side=UNIT_SIDE)
         elif on_unit:
             together = all(value.op is LOAD and not value.srcs and value.dtype.itemsize == 2
                            for value in self.values.values())
@@ -352,7 +352,7 @@ def _contiguous(value: Node, axis: Axis) -> int:
 
 
 def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, most_rows: int,
-           most_columns: int) -> tuple[int, int, int]:
+           most_columns: int, side: int = 12) -> tuple[int, int, int]:
     """How many rows and columns an iteration takes: those with which the threads are done first, behind that time, in
     multiply-adds for each element of k."""
     threads = settings.num_threads
@@ -363,7 +363,7 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, mo
 
     def cut(i: int, j: int) -> tuple[int, int, int]:
         rows, columns = -(-m // i), rounded_up(-(-n // j), least)
-        rows = rounded_up(rows, 12 if rows > FEW_ROWS else 4)
+        rows = rounded_up(rows, side if rows > FEW_ROWS else 4)
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns), rows, columns
     return min((cut(i, j) for i, j in grids), key=itemgetter(0))
