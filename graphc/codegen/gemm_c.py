@@ -164,7 +164,8 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
         form, some = (slab_of_rows, rows) if operand.name == "a" else (slab, columns)
         found = form(model, s, operand, shared, some,
                      lambda elements: model.spell.arg(model.take_scratch(elements * s.dtype.itemsize)))
-        return {"turn": False, "direct": None, "windows": found, "laid": None}
+        rest = _rest(model, s, outer, start, stop) if operand.name == "b" else None
+        return {"turn": False, "direct": None, "windows": found, "laid": None, "rest": rest}
     laid = _in_panels(model, s, operand) if operand.name == "b" else None
     direct = None if laid else matrix_in_memory(model, s, operand, "k_from", start)
     if turn:
@@ -177,7 +178,13 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
             "row": None, "windows": None, "body": None if direct else nest.statements(operand.body),
-            "direct": direct, "laid": laid}
+            "direct": direct, "laid": laid, "rest": None if turn or laid else _rest(model, s, outer, start, stop)}
+
+
+def _rest(model, s: Template, outer: str, start: str, stop: str) -> str:
+    """What the last panel may lack: where the panels are, how many rows or columns they hold, of how many in each."""
+    need(model, model.spell.language.register(s.dtype), "rest")
+    return f"{'a' if outer == 'm' else 'b'}_panels, {stop} - {start}, {'GC_ROWS' if outer == 'm' else 'GC_PANEL'}"
 
 
 def _in_panels(model, s: Template, operand: Operand) -> dict | None:
@@ -212,7 +219,7 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
     start = "n_first" if outer == "n" and not turn else f"{outer}_part"
     direct = matrix_in_memory(model, s, operand, "k_part", start) if turn or outer == "n" else None
     return {"turn": turn, "span": outer, "start": "m_from", "stop": "m_to", "side": SQUARE, "row": row,
-            "windows": None, "direct": direct,
+            "windows": None, "direct": direct, "rest": None,
             "body": None if direct and turn and outer == "n" else nest.statements(operand.body)}
 
 
