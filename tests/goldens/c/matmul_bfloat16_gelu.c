@@ -63,6 +63,15 @@ static inline float gc_nextafter_bfloat16(float x, float y)
     const float next = gc_load_bfloat16(x == 0 ? (y < 0) << 15 | 1 : word + away);
     return x != x || y != y ? x + y : x == y ? y : next;
 }
+static inline void gc_clear_rest(float *panels, int64_t some, int64_t width, int64_t count)
+{
+    const int64_t across = some % width, last = GC_ABREAST == 2 ? GC_PANEL : across;
+    float *panel = panels + (some - across) * 513;
+    if (across && width == GC_ROWS) __builtin_memset(panel, 0, count * width * sizeof *panel);
+    for (int64_t k = 0; across && width == GC_PANEL && k < count; k++)
+        for (int64_t l = across / GC_LANES * GC_LANES; l < last; l += GC_LANES)
+            *(gc_loose *)(panel + k * width + l) = (gc_vector){0};
+}
 #if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
 #define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
 #define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -264,7 +273,6 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         }
     }
 }
-
 /* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
    sums will be stored, if that is known */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
@@ -354,7 +362,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_b1ddea02(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_fe30b622(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -404,6 +412,7 @@ int64_t contract_dot_cast_b1ddea02(void *const *buf, const int64_t *arg, int64_t
                     float *restrict a_panels = a_chunks + k_from / 512 * a10;
                     for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last);) {
                         int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                        gc_clear_rest(b_panels, n_right - n_left, GC_PANEL, k_to - k_from);
                         {
                             for (int64_t k = k_from; k < k_to; k++) {
                                 for (int64_t n_panel = n_left; n_panel < n_right; n_panel += GC_PANEL) {

@@ -45,6 +45,15 @@ static inline void gc_prefetch_rows(const float *there, int64_t stride, int64_t 
     for (; rows > 0; rows--, there += stride)
         for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *there) __builtin_prefetch(there + l, 1);
 }
+static inline void gc_clear_rest(float *panels, int64_t some, int64_t width, int64_t count)
+{
+    const int64_t across = some % width, last = GC_ABREAST == 2 ? GC_PANEL : across;
+    float *panel = panels + (some - across) * 513;
+    if (across && width == GC_ROWS) __builtin_memset(panel, 0, count * width * sizeof *panel);
+    for (int64_t k = 0; across && width == GC_PANEL && k < count; k++)
+        for (int64_t l = across / GC_LANES * GC_LANES; l < last; l += GC_LANES)
+            *(gc_loose *)(panel + k * width + l) = (gc_vector){0};
+}
 #if defined(__has_builtin) && __has_builtin(__builtin_shufflevector)
 #define GC_SHUFFLE(p, q, ...) __builtin_shufflevector(p, q, __VA_ARGS__)
 #define GC_JOINED(p, q) __builtin_shufflevector(p, q, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -277,7 +286,6 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         }
     }
 }
-
 /* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
    sums will be stored, if that is known */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
@@ -328,7 +336,7 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
 }
 #endif
 
-int64_t contract_dot_where_986485ff(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_where_d4100f00(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -376,6 +384,7 @@ int64_t contract_dot_where_986485ff(void *const *buf, const int64_t *arg, int64_
                     float *restrict a_panels = a_chunks + k_from / 512 * a10;
                     for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last);) {
                         int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                        gc_clear_rest(b_panels, n_right - n_left, GC_PANEL, k_to - k_from);
                         gc_copy_b(&x1[k_from * a4 + n_left], a5,
                             n_right - n_left, k_to - k_from, b_panels);
                         for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
