@@ -230,7 +230,9 @@ def of_axes(axes: tuple[Axis, ...]) -> Index:
 def recombine(index: Index) -> Index:
     """Put together again what `unflatten` took apart.
 
-    k*(x % n) + k*n*(x // n) = k*x            k*(x % n) + k*n*((x // n) % m) = k*(x % (n*m))
+    k*(x % n) + k*n*(x // n) = k*x            k*(x % n) + k*n*((x // n + q) % m) = k*((x + n*q) % (n*m))
+
+    A q is what simplifying x % n has left out of x.
     """
     while any(type(atom) is Mod for atom, _ in index.terms):
         joined = _join_one(index)
@@ -252,8 +254,11 @@ def _join_one(index: Index) -> Index | None:
                 continue
             if whole == of(other):
                 joined = atom.numerator
-            elif type(other) is Mod and other.numerator == whole:
-                joined = mod(atom.numerator, n * other.denominator)
+            elif type(other) is Mod:
+                left_out = add(other.numerator, mul(whole, -1))
+                if left_out != ZERO and (is_linear(whole) or not is_linear(left_out)):
+                    continue
+                joined = mod(add(atom.numerator, mul(left_out, n)), n * other.denominator)
             else:
                 continue
             rest = {a: c for a, c in terms.items() if a != atom and a != other}
