@@ -11,14 +11,16 @@ from graphc.codegen.ahead_c import SOON, ahead, lies_apart, soon
 from graphc.codegen.edges_c import between, evaluated, near, pieces
 from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import filled, register_bytes
+from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
-from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below
-from graphc.ir.ops import ABS, M2, MAX, SUM
+from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below, data_exprs
+from graphc.ir.ops import ABS, EXP, M2, MAX, SUM
 from graphc.ir.trees import CHUNKS, LANES
 
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
 BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
+SHORT = 40          # nodes of what is done with an element of a row, up to which it is written out again for the rest
 LONG = 100          # operations of a turn over columns, beyond which several turns are not written out
 
 
@@ -144,9 +146,26 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
     wide = widened(model, body, s.axis, "base", "l")
     if not wide and any(place["rising"] for place in asked):
         model.spell.helpers["gc_amd"] = None
-    out = {"body": model.statements(body, steps), "wide": wide, "ahead": asked}
+    found = model.statements(body, steps)
+    out = {"body": found, "wide": wide, "ahead": asked, **_masked(found, body, s.axis)}
     model.spell.wide.clear()
     return out
+
+
+def _masked(statements: list[dict], body: tuple, axis: Axis) -> dict:
+    """The same for a vector of which some lanes have no element, and take the identity instead. Not where the compiler
+    would find no masks for it, as it calls no function for some lanes, nor where it is long, or reads here and there.
+    `dear`: whole vectors had better go without."""
+    sums, exprs = accumulations(body), list(below(x.value for x in body))
+    cheap = len(exprs) <= SHORT and all(
+        x.op.cost < EXP.cost or (x.op, x.dtype) == (EXP, dt.float32) for x in exprs)
+    together = all(not data_exprs(x.attrs[1]) and x.attrs[1].coefficient(axis) in (0, 1) for x in loads(body))
+    if (not cheap or not together or any(x.dtype.kind != "f" for x in sums)
+            or any(x["kind"] not in ("let", "store", "accumulate") for x in statements)):
+        return {"masked": None}
+    return {"masked": [_step(x["one"]) if x["kind"] == "accumulate" else x for x in statements],
+            "dear": any(x.op not in (SUM, M2) for x in sums),
+            "joined": [x["joined"] for x in statements if x["kind"] == "accumulate"]}
 
 
 def _ahead(model, s: Loop) -> list[dict]:
@@ -169,13 +188,16 @@ def _ahead(model, s: Loop) -> list[dict]:
 
 
 def _row_step(model, s: Accumulate) -> dict:
-    lane, value = f"{s.name}_lane[l]", model.spell.expr(s.value)
-    return _step(f"{lane} = {filled(_combine(model, s), lane, value)}")
+    lane, one, value, combine = f"{s.name}_lane[l]", f"{s.name}_one", model.spell.expr(s.value), _combine(model, s)
+    return _step(f"{lane} = {filled(combine, lane, value)}") | {
+        "one": f"{one} = {value}", "joined": f"{lane} = {filled(combine, lane, one)}"}
 
 
 def _deviation_step(model, s: Accumulate) -> dict:
-    lane, register = f"{s.name}_lane[l]", model.spell.language.register(s.dtype)
-    return _step(f"const {register} d = ({model.spell.expr(s.value)}) - {s.name}_mean_part; {lane} = {lane} + d * d")
+    lane, one, register = f"{s.name}_lane[l]", f"{s.name}_one", model.spell.language.register(s.dtype)
+    deviation = f"({model.spell.expr(s.value)}) - {s.name}_mean_part"
+    return _step(f"const {register} d = {deviation}; {lane} = {lane} + d * d") | {
+        "one": f"{one} = {deviation}", "joined": f"{lane} = {lane} + {one} * {one}"}
 
 
 def scan(model, s: Loop, running: list[Accumulate]) -> dict:

@@ -51,7 +51,7 @@ static inline float gc_exp_float(float x)
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_sum_div_bcb00268(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_287191a5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -79,11 +79,28 @@ int64_t row_max_sum_div_bcb00268(void *const *buf, const int64_t *arg, int64_t b
                     max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
-            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
-            for (int l = 0; l < length - base; l++) {
-                const int64_t j = base + l;
-                const float t0 = x0[i * a2 + j];
-                max0_lane[l] = gc_max_float(max0_lane[l], t0);
+            /* the rest in vectors: lanes that single elements were stored to would be waited for */
+            int from = 0;
+            for (; from + 16 <= length - base; from += 16) {
+                for (int v = 0; v < 16; v++) {
+                    const int l = from + v;
+                    const int64_t j = base + l;
+                    const float t0 = x0[i * a2 + j];
+                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
+                }
+            }
+            for (; from < length - base; from += 16) {
+                const int some = MIN(length - base - from, 16);
+                _Pragma("omp simd") for (int v = 0; v < 16; v++) {
+                    const int l = from + v;
+                    float max0_one = -__builtin_inff();
+                    if (v < some) {
+                        const int64_t j = base + l;
+                        const float t0 = x0[i * a2 + j];
+                        max0_one = t0;
+                    }
+                    max0_lane[l] = gc_max_float(max0_lane[l], max0_one);
+                }
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
             max0 = max0_lane[0];
@@ -109,13 +126,22 @@ int64_t row_max_sum_div_bcb00268(void *const *buf, const int64_t *arg, int64_t b
                         sum1_lane[l] = sum1_lane[l] + t2;
                     }
                 }
-                _Pragma("GCC ivdep") _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
-                for (int l = 0; l < first + count - base; l++) {
-                    const int64_t j = base + l;
-                    const float t1 = x0[i * a2 + j];
-                    const float t2 = gc_exp_float(t1 - max0);
-                    row0[j] = t2;
-                    sum1_lane[l] = sum1_lane[l] + t2;
+                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                int from = 0;
+                for (; from < first + count - base; from += 16) {
+                    const int some = MIN(first + count - base - from, 16);
+                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
+                        const int l = from + v;
+                        float sum1_one = -0.0f;
+                        if (v < some) {
+                            const int64_t j = base + l;
+                            const float t1 = x0[i * a2 + j];
+                            const float t2 = gc_exp_float(t1 - max0);
+                            row0[j] = t2;
+                            sum1_one = t2;
+                        }
+                        sum1_lane[l] = sum1_lane[l] + sum1_one;
+                    }
                 }
                 FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
                 float sum1_part = sum1_lane[0];
