@@ -154,6 +154,14 @@ def test_rows_of_several_channels_are_vectors(assembly):
     assert count(text, "vaddps", WIDE) >= 2 and count(text, "vsubps", WIDE) >= 1
 
 
+@pytest.mark.skipif(WIDE != "zmm", reason="masks of AVX-512")
+def test_the_last_elements_of_a_row_are_a_vector(assembly):
+    """Read under a mask, and added in whole: what is stored under a mask, or one by one, can't be read back at once."""
+    text = assembly(gc.sum(array(512, 100), axis=1))
+    assert re.search(r"vmovups\s.*\), %zmm\d+\{%k", text)
+    assert not re.search(r"vmov\w+\s%zmm\d+, .*\(.*\{%k", text)
+
+
 @needs_avx2
 def test_a_row_maximum_is_two_maxima(assembly):
     """Two that differ in zeros and NaN, and are combined; no comparison for each of these cases, but in the last vector
