@@ -34,6 +34,7 @@ from graphc.passes.tunable import Choices, chosen
 MAX_REFINEMENTS = 8
 OTHER_SPACE = {"m": "n", "n": "m", "am": "bn", "bn": "am", "ak": "bk", "bk": "ak"}  # when the factors change places
 FEW = 8                     # columns of fewer than this are better taken as rows
+LEAST_CHAINS, LONG_CHAIN = 9, 128           # results of fewer rows and columns, and k, for which a template pays
 ROWS, COLUMNS = 1024, 1024  # positions of m and n that one iteration takes at most: its packed factors fit the caches
 LEAST_ROWS, LEAST_COLUMNS = 16, 64          # and how few it is worth packing for,
 LEAST_BESIDE = 16           # columns where the rows are windows
@@ -61,9 +62,11 @@ TEMPLATE_TYPES = (dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.
 
 
 def has_template(node: Node, target: Target) -> bool:
-    """Whether a contraction is worth a template: the others stay plain loops of a column kernel."""
+    """Whether a contraction is worth a template: the others stay plain loops of a column kernel, in which few long
+    chains wait for their own additions."""
     *_, m, n = node.shape
-    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and max(m, n) >= FEW
+    waits = not target.group and node.size == m * n > LEAST_CHAINS and node.srcs[0].shape[-1] >= LONG_CHAIN
+    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and (max(m, n) >= FEW or waits)
 
 
 def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices,
