@@ -129,7 +129,7 @@ float logf(float);
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_sum_4116fd2a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_d7af50f8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -161,7 +161,7 @@ int64_t row_max_sum_4116fd2a(void *const *buf, const int64_t *arg, int64_t begin
                     max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
-            /* the rest in vectors: lanes that single elements were stored to would be waited for */
+            /* the rest, in vectors too */
             int from = 0;
             for (; from + 16 <= length - base; from += 16) {
                 for (int v = 0; v < 16; v++) {
@@ -206,7 +206,7 @@ int64_t row_max_sum_4116fd2a(void *const *buf, const int64_t *arg, int64_t begin
                         sum1_lane[l] = sum1_lane[l] + gc_exp_float(t2);
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);
@@ -265,7 +265,7 @@ int64_t row_max_sum_4116fd2a(void *const *buf, const int64_t *arg, int64_t begin
                         sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);
@@ -320,7 +320,7 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_div_77e7d5d5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_73c875d2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -342,7 +342,7 @@ int64_t row_sum_div_77e7d5d5(void *const *buf, const int64_t *arg, int64_t begin
                         sum0_lane[l] = sum0_lane[l] + (-x0[j]);
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);

@@ -81,7 +81,7 @@ static inline void gc_narrow_float16(uint16_t *restrict to, const float *restric
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_02a2aa90(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_ff9178d1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -115,7 +115,7 @@ int64_t row_sum_02a2aa90(void *const *buf, const int64_t *arg, int64_t begin, in
                 }
                 gc_widen_float16(wide0, &x1[base], first + count - base);
                 gc_widen_float16(wide1, &x0[base + i * a2], first + count - base);
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);

@@ -10,7 +10,7 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_m2_mul_e2683dca(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_m2_mul_089e8f27(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -47,7 +47,7 @@ int64_t row_sum_m2_mul_e2683dca(void *const *buf, const int64_t *arg, int64_t be
                         sum0_lane[l] = sum0_lane[l] + t0;
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);
@@ -80,7 +80,7 @@ int64_t row_sum_m2_mul_e2683dca(void *const *buf, const int64_t *arg, int64_t be
                             const float d = (t0) - m21_mean_part; m21_lane[l] = m21_lane[l] + d * d;
                         }
                     }
-                    /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                    /* the rest, in vectors too */
                     int from = 0;
                     for (; from < first + count - base; from += 16) {
                         const int some = MIN(first + count - base - from, 16);

@@ -8,7 +8,7 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_sum_4cbfafc6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_099fc6fe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -38,7 +38,7 @@ int64_t row_sum_4cbfafc6(void *const *buf, const int64_t *arg, int64_t begin, in
                         sum0_lane[l] = sum0_lane[l] + (t0 * t0);
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);

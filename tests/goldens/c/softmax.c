@@ -51,7 +51,7 @@ static inline float gc_exp_float(float x)
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_max_sum_div_287191a5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_4eb08c11(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -79,7 +79,7 @@ int64_t row_max_sum_div_287191a5(void *const *buf, const int64_t *arg, int64_t b
                     max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
-            /* the rest in vectors: lanes that single elements were stored to would be waited for */
+            /* the rest, in vectors too */
             int from = 0;
             for (; from + 16 <= length - base; from += 16) {
                 for (int v = 0; v < 16; v++) {
@@ -126,7 +126,7 @@ int64_t row_max_sum_div_287191a5(void *const *buf, const int64_t *arg, int64_t b
                         sum1_lane[l] = sum1_lane[l] + t2;
                     }
                 }
-                /* the rest in vectors: lanes that single elements were stored to would be waited for */
+                /* the rest, in vectors too */
                 int from = 0;
                 for (; from < first + count - base; from += 16) {
                     const int some = MIN(first + count - base - from, 16);
