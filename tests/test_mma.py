@@ -248,3 +248,14 @@ def test_large_blocks_fit_the_registers(name):
                "columns of b, in 8 bits": lambda: big @ (bytes_.astype(gc.bfloat16) * big[:, :1]).T}[name]()
     for finding in accepted(kernels_of([product], "cuda"), "cuda"):
         assert finding.facts["spills"] <= (320 if "tf32" in name else 0) and finding.facts["shared"] <= 49152
+
+
+def test_casts_to_float32_are_factors_of_tf32(device):
+    """And not of what they were cast from, though a unit takes that too."""
+    with gc.fast_math():
+        x, y = leaf(40, 64, dtype=gc.float16), leaf(64, 48, dtype=gc.bfloat16)
+        product = x.astype(gc.float32) @ y.astype(gc.float32)
+        whole = leaf(40, 64, dtype=gc.int32).astype(gc.float32) @ leaf(64, 48, dtype=gc.int32).astype(gc.float32)
+    truth = x.numpy().astype(np.float64) @ y.numpy().astype(np.float64)
+    assert np.abs(product.numpy() - truth).max() < 2.0**-8 * np.abs(truth).max()
+    accepted(kernels_of([whole], device.dialect), device.dialect)

@@ -117,7 +117,11 @@ def test_sums_of_bytes_wrap():
     k = 140_000
     a, b = np.full((5, k), 255, np.uint8), np.full((k, 9), 255, np.uint8)
     got = (gc.asarray(a).astype(gc.int32) @ gc.asarray(b).astype(gc.int32)).numpy()
-    assert equal_bits(got, np.full((5, 9), (k * 255 * 255 + 2**31) % 2**32 - 2**31, np.int64).astype(np.int32))
+    wrapped = (k * 255 * 255 + 2**31) % 2**32 - 2**31
+    assert equal_bits(got, np.full((5, 9), wrapped, np.int64).astype(np.int32))
+    a, b = (gc.realize(gc.full(s, 255, dtype=gc.uint8)) for s in ((140, k), (k, 3)))       # one product, of many chunks
+    whole = a.astype(gc.int32) @ b.astype(gc.int32)
+    assert is_on_unit(whole) and (whole.numpy() == wrapped).all()
 
 
 def test_rows_and_columns_in_several_parts(monkeypatch):
@@ -182,6 +186,31 @@ def test_a_convolution(size, options):
     columns = windows.transpose(1, 4, 5, 0, 2, 3).reshape(27, -1)
     want = rounded(in_steps(exactly(w).reshape(12, 27), columns)).astype(np.float32)
     assert equal_bits(got.transpose(1, 0, 2, 3).reshape(want.shape), want)
+
+
+@pytest.mark.parametrize("padding", [2, 3])
+def test_a_run_that_lies_in_padding_and_is_cut(padding):
+    """Of a row above or below the image, at its left end, where a square of what is computed ends."""
+    for size in range(9, 40):
+        x, w = narrow(1, 4, 13, size), narrow(8, 4, 1, 1)
+        around = np.pad(exactly(x), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+        want = rounded(in_steps(exactly(w).reshape(8, 4), around.reshape(4, -1)))
+        got = gc.conv2d(x, w, padding=padding)
+        assert equal_bits(got.numpy().reshape(want.shape), want)
+
+
+def test_small_numbers_are_the_same_for_any_number_of_threads():
+    """Also where a subnormal factor, which the unit does not take, is somewhere near."""
+    a = np.full((4200, 32), 2.0**-70, np.float32)
+    a[-1, 0] = 2.0**-128
+    a, b = gc.asarray(a).astype(gc.bfloat16), gc.asarray(np.full((32, 20), 2.0**-60, np.float32)).astype(gc.bfloat16)
+    gc.realize(a, b)
+    found = []
+    for threads in (1, 2, 3, 8):
+        with gc.config.settings.override(num_threads=threads):
+            driver.forget_programs()
+            found.append((a @ b).numpy().tobytes())
+    assert len(set(found)) == 1
 
 
 def test_nan_and_infinity_stay():

@@ -351,7 +351,7 @@ class Nest:
         if self.copied and operand.dtype is s.dtype:
             need(self.model, self.model.spell.language.register(s.dtype), copier)
         elif self.copied:       # as a matrix unit takes it
-            self.copier = f"gc_mma_{copier}_{self.model.spell.language.memory(operand.dtype)}"
+            self.copier = f"gc_mma_fill_{self.model.spell.language.memory(operand.dtype)}"
             self.model.spell.helpers[self.copier] = None
 
     def statements(self, body: tuple) -> list[dict]:

@@ -37,7 +37,8 @@ def mma(model, s: Template) -> dict:
     for held in dict.fromkeys(memory.values()):
         model.spell.helpers[f"gc_mma_tiles_{held}"] = None
     tiles = "bfloat16" in model.spell.language.target.matrix       # else there are words of bytes alone
-    for name in ("shape", f"unit_{_kind(factors)}") if tiles else (f"dots_{_kind(factors)}",):
+    plus = f"plus_{'float' if factors['a'] is dt.bfloat16 else 'int32_t'}"
+    for name in (plus, "shape", f"unit_{_kind(factors)}") if tiles else (plus, f"dots_{_kind(factors)}"):
         model.spell.helpers[f"gc_mma_{name}"] = None
 
     def scratch(nbytes: int) -> str:

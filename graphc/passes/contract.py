@@ -244,8 +244,8 @@ class Contraction:
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         target = self.schedule.target
         on_unit = self._is_for_unit(m)
-        if on_unit and all(value.op is CAST for value in self.values.values()):     # the unit widens them itself
-            self.values = {name: value.srcs[0] for name, value in self.values.items()}
+        if on_unit and (self._are_bytes() or self.node.dtype.accumulator is not self.node.dtype):
+            self.values = {name: value.srcs[0] for name, value in self.values.items()}      # it widens them itself
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit and not target.group:
@@ -285,11 +285,15 @@ class Contraction:
     def _is_for_unit(self, m: int) -> bool:
         """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""
         target = self.schedule.target
-        if self.node.dtype is dt.int32 and all(
-                value.op is CAST and value.srcs[0].dtype in BYTES for value in self.values.values()):
+        if self._are_bytes():
             return "int8" in target.matrix
         few = FEW_ROWS if target.group else FEW_BESIDE_UNIT
         return m > few and unit_type(self.node.dtype, self.node.attrs) in target.matrix
+
+    def _are_bytes(self) -> bool:
+        """Whether both factors are bytes that are multiplied as int32."""
+        return self.node.dtype is dt.int32 and all(
+            value.op is CAST and value.srcs[0].dtype in BYTES for value in self.values.values())
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
