@@ -192,10 +192,11 @@ def test_a_convolution(size, options):
 def test_a_run_that_lies_in_padding_and_is_cut(padding):
     """Of a row above or below the image, at its left end, where a square of what is computed ends."""
     for size in range(9, 40):
-        x, w = narrow(1, 4, 13, size), narrow(8, 4, 1, 1)
+        x, w = narrow(1, 8, 13, size), narrow(8, 8, 1, 1)
         around = np.pad(exactly(x), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
-        want = rounded(in_steps(exactly(w).reshape(8, 4), around.reshape(4, -1)))
+        want = rounded(in_steps(exactly(w).reshape(8, 8), around.reshape(8, -1)))
         got = gc.conv2d(x, w, padding=padding)
+        assert is_on_unit(got)
         assert equal_bits(got.numpy().reshape(want.shape), want)
 
 
