@@ -67,10 +67,13 @@ def as_one(answer, give: Callable[[Any], Any]):
     not be known in a file."""
     import numpy as np
 
+    def widened(part):
+        array = np.asarray(give(part))
+        return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
     if not isinstance(answer, (tuple, list)):
-        one = give(answer)
-        return one.astype(np.float32) if one.dtype.name == "bfloat16" else one
-    return np.concatenate([np.asarray(give(part)).ravel() for part in answer])
+        return widened(answer)
+    return np.concatenate([widened(part).ravel() for part in answer])
 
 
 def open_peer(name: str) -> Peer:

@@ -176,8 +176,7 @@ def _dot(op, attrs, dtype, shape, sources, factors: str, matrix: Sequence[str]):
         rounding, chain, error = 2, UNIT, TF32 * (factors == "tf32")
     error += (min(k, chain) + k / chain + 1) * rounding * unit(dtype)
     carried = (dtype if dtype.kind == "c" else dtype.accumulator).real.numpy
-    least = np.finfo(carried).tiny if factors in matrix else np.finfo(carried).smallest_subnormal
-    lost = k * np.longdouble(least)     # by underflow, half of it at each step; units may have no subnormal numbers
+    lost = k * np.longdouble(np.finfo(carried).smallest_subnormal)      # by underflow, half of it at each step
     return truth, error * size + lost + _final(truth, dtype), dtype, size
 
 

@@ -20,7 +20,7 @@ SIGNATURES = """
 double read_bandwidth(int64_t bytes, int threads, int repeats);
 double triad_bandwidth(int64_t bytes, int threads, int repeats);
 double fma_peak(int threads, int repeats);
-double unit_peak(int threads, int repeats, int bytes);
+double unit_peak(int threads, int repeats, int bytes, int tiles);
 """
 SMALLEST, LARGEST = 1 << 20, 1 << 28    # bytes: below, starting the threads is what would be measured
 UNITS = {"bfloat16": 0, "int8": 1, "uint8": 1}     # whose factors are bytes
@@ -45,11 +45,11 @@ class Machine(Struct):
         return measured
 
     def peak(self, unit: str = "") -> float:
-        """Operations per second, a multiply-add counting as two: of float32, or on the processor's matrix unit, with
-        factors of this dtype, if it has one for them."""
+        """Operations per second, a multiply-add counting as two: of float32, or of instructions for factors of this
+        dtype, as a matrix unit has them, if the processor has any."""
         measured = 0.0
-        if unit in UNITS and has_matrix_unit():
-            measured = self.native.unit_peak(self.threads, 5, UNITS[unit])
+        if unit in UNITS:
+            measured = self.native.unit_peak(self.threads, 5, UNITS[unit], has_matrix_unit())
         measured = measured or self.native.fma_peak(self.threads, 5)
         if self.keep:
             measured = self.flops[unit] = max(self.flops.get(unit, 0.0), measured)

@@ -82,7 +82,8 @@ def _hold_against_reference(node: Node, op, attrs, srcs) -> None:
     if op is GET:
         call = srcs[0]
         want = np.asarray(call.op.numpy(call.attrs, call.dtype, call.shape, *map(_array, call.srcs))[attrs[0]])
-        problem = None if equal_bits(_array(node), want) or _of_other_library(_array(node), want) else "it differs"
+        same = equal_bits(_array(node), want) or "fft" in call.attrs[0] and _of_other_library(_array(node), want)
+        problem = None if same else "it differs"
         srcs = call.srcs
     else:
         language = driver.current_backend().dialect
@@ -95,7 +96,7 @@ def _hold_against_reference(node: Node, op, attrs, srcs) -> None:
 
 
 def _of_other_library(got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether a GPU's own library gave a result, of a Fourier transform say, as close as that of the host."""
+    """Whether a GPU's own library gave this Fourier transform, as close as that of the host."""
     if driver.current_backend().name not in ("cuda", "hip") or want.dtype.kind not in "fc":
         return False
     with np.errstate(all="ignore"):

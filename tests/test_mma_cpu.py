@@ -1,5 +1,6 @@
 """Products of bfloat16 and of bytes on a processor's matrix unit (AMX). Where there is none, or the compiler does not
-know it, the same text does the unit's steps in plain C: that is what runs here then, and what the unit is held against.
+know it, the same text does the unit's steps in plain C: that is what runs here then, and what the unit, or an emulated
+one, is held against.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,13 +207,19 @@ def test_small_numbers_are_the_same_for_any_number_of_threads():
     a = np.full((4200, 32), 2.0**-70, np.float32)
     a[-1, 0] = 2.0**-128
     a, b = gc.asarray(a).astype(gc.bfloat16), gc.asarray(np.full((32, 20), 2.0**-60, np.float32)).astype(gc.bfloat16)
-    gc.realize(a, b)
-    found = []
+    want = rounded(in_steps(exactly(a), exactly(b)))
+    assert (exactly(gc.asarray(want))[:-1] == 32 * 2.0**-130).all()
     for threads in (1, 2, 3, 8):
         with gc.config.settings.override(num_threads=threads):
             driver.forget_programs()
-            found.append((a @ b).numpy().tobytes())
-    assert len(set(found)) == 1
+            assert equal_bits((a @ b).numpy(), want)
+
+
+@pytest.mark.parametrize("power", [50, 55, 60, 65, 70, 75])
+def test_products_and_sums_below_the_normal_numbers(power):
+    """Gradual underflow, as of the reference."""
+    a, b = (gc.asarray(numbers(*s) * np.float32(2.0**-power)).astype(gc.bfloat16) for s in ((40, 70), (70, 50)))
+    assert equal_bits((a @ b).numpy(), rounded(in_steps(exactly(a), exactly(b))))
 
 
 def test_nan_and_infinity_stay():
@@ -251,33 +259,86 @@ def test_bytes_without_tiles(monkeypatch):
 
 
 BITS = """
+import ctypes
 import hashlib
+import sys
 import numpy as np
 import graphc as gc
 from graphc import driver
 driver.current_backend().dialect = "c-amx"
+if len(sys.argv) > 1:
+    assert ctypes.CDLL(sys.argv[1]).emulate() == 0
 random, bits = np.random.default_rng(5), hashlib.sha256()
-for m, k, n in ((17, 33, 15), (64, 128, 96), (90, 5000, 70)):
-    a, b = (gc.asarray(random.standard_normal(s).astype("float32")).astype(gc.bfloat16) for s in ((m, k), (k, n)))
+
+
+def hold(a, b, power=0):
+    a, b = (gc.asarray((x * 2.0**power).astype("float32")).astype(gc.bfloat16) for x in (a, b))
     bits.update((a @ b).numpy().tobytes())
+
+
+for m, k, n in ((17, 33, 15), (64, 128, 96), (40, 5000, 70)):
+    a, b = random.standard_normal((m, k)), random.standard_normal((k, n))
+    a[0, 0], a[1, 1], a[2, 2] = 0, np.inf, -np.inf
+    hold(a, b)
     for left in ("int8", "uint8"):
         for right in ("int8", "uint8"):
-            a, b = (gc.asarray(random.integers(-128, 256, s).astype(t)) for s, t in (((m, k), left), ((k, n), right)))
-            bits.update((a.astype(gc.int32) @ b.astype(gc.int32)).numpy().tobytes())
+            x, y = (gc.asarray(random.integers(-128, 256, s).astype(t)) for s, t in (((m, k), left), ((k, n), right)))
+            bits.update((x.astype(gc.int32) @ y.astype(gc.int32)).numpy().tobytes())
+for power in range(-75, -40):       # about where the products' last places are not normal numbers any more
+    hold(a[:33, :100], b[:100, :33], power)
+    hold(np.sign(a[:33, :100]) + np.eye(33, 100), np.sign(b[:100, :33]), power)     # all of one magnitude, or 0
+for power in (-127, -130, 60):
+    a, b = random.standard_normal((50, 70)), random.standard_normal((70, 40))
+    a[random.integers(50), random.integers(70)] *= 2.0**power
+    b[random.integers(70), random.integers(40)] *= 2.0**power
+    hold(a, b)
+small, large = np.where(random.standard_normal((40, 70)) > 1, 2.0**-130, 0), random.standard_normal((70, 40)) * 2.0**120
+hold(small, large)
+hold(large.T, small.T)
+for m in range(129, 255):           # m**2 - (m - 1) * (m + 1): the last place of the products is all that is left
+    a, b = np.zeros((20, 40)), np.zeros((40, 20))
+    a[:, :2], b[:2] = (m, 1 - m), [[m], [m + 1]]
+    hold(a / 128, b / 128, -55 - m % 4)
 print(bits.hexdigest())
 """
 
 
-def test_plain_c_has_the_bits_of_the_unit(tmp_path):
-    """The second is the same as the first where there is no unit."""
-    cc, found = compiler.find_compiler(), []
-    own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu"}
-    for flags in (["-U__AMX_TILE__"], ["-U__AMX_TILE__", "-U__AVX512VNNI__"], ["-U__AMX_TILE__", "-mno-avx512f"], []):
-        environ = os.environ | own | {"GRAPHC_CC": " ".join([*cc.command, *flags])}
-        done = subprocess.run([sys.executable, "-c", BITS], env=environ, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def bits(tmp_path_factory):
+    """A hash of many results, where the C compiler is given some flags; perhaps with an emulated unit."""
+    folder, cc = tmp_path_factory.mktemp("bits"), compiler.find_compiler()
+
+    def found(*flags: str, unit: Path | None = None) -> str:
+        own = {"GRAPHC_CACHE_DIR": str(folder / "cache"), "GRAPHC_BACKEND": "cpu",
+               "GRAPHC_CC": " ".join([*cc.command, *flags])}
+        done = subprocess.run([sys.executable, "-c", BITS, *([str(unit)] if unit else [])], env=os.environ | own,
+                              capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        found.append(done.stdout)
-    assert len(set(found)) == 1, found
+        return done.stdout
+    found.plain = found("-U__AMX_TILE__")
+    return found
+
+
+@pytest.mark.parametrize("flags", [["-U__AVX512VNNI__"], ["-mno-avx512f"]])
+def test_plain_c_has_the_same_bits_with_other_vectors(bits, flags):
+    assert bits("-U__AMX_TILE__", *flags) == bits.plain
+
+
+@pytest.mark.skipif(not cpu.has_matrix_unit(), reason="the processor has no matrix unit")
+def test_plain_c_has_the_bits_of_the_unit(bits):
+    assert bits() == bits.plain
+
+
+@pytest.mark.skipif(cpu.TILES <= instruction_sets(), reason="the processor has a matrix unit")
+@pytest.mark.skipif(sys.platform != "linux", reason="signals of Linux")
+def test_plain_c_has_the_bits_of_an_emulated_unit(bits, tmp_path):
+    """Which takes all that is below the normal numbers for 0."""
+    unit = tmp_path / "unit.so"
+    done = subprocess.run([*compiler.find_compiler().command, "-O2", "-march=native", "-ffp-contract=off", "-fPIC",
+                           "-shared", "-o", unit, Path(__file__).with_name("emulated_amx.c"), "-lm"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert bits("-D__AMX_TILE__", unit=unit) == bits.plain
 
 
 def test_a_processor_that_has_no_tiles_or_may_not_use_them(monkeypatch):

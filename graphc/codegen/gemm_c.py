@@ -173,7 +173,7 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
     elif not direct:
         nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
         if operand.name == "b":
-            nest.copy(s, operand, "place", lambda at: (f"b_panels + ({at['k']} - k_from) * GC_PANEL", start))
+            nest.copy(operand, "place", lambda at: (f"b_panels + ({at['k']} - k_from) * GC_PANEL", start))
         nest.target = lambda at: (f"{operand.name}_panels[({outer}_panel - {start}) * {CHUNK + 1} "
                                   f"+ ({at['k']} - k_from) * {width} + {at[outer]} - {outer}_panel]")
     return {"turn": turn, "span": outer, "start": start, "stop": stop, "side": MOST_ROWS if outer == "m" else SQUARE,
@@ -227,7 +227,7 @@ def squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest
     """Fill a square that is turned afterwards."""
     nest = Nest(model, s, {x: (f"{x}_part", f"{x}_end") for x in (down, along)}, operand)
     nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
-    nest.copy(s, operand, "run", lambda at: (f"turned + ({at[down]} - {down}_part) * {SQUARE}", f"{along}_part"))
+    nest.copy(operand, "run", lambda at: (f"turned + ({at[down]} - {down}_part) * {SQUARE}", f"{along}_part"))
     return nest
 
 
@@ -343,16 +343,15 @@ class Nest:
         self.copier = ""                    # the function that copies one,
         self.row = None                     # positions -> where the row of a run begins, and with which position
 
-    def copy(self, s: Template, operand: Operand, copier: str, row) -> None:
+    def copy(self, operand: Operand, copier: str, row) -> None:
         """Copy runs along the last of several axes, if the operand is a copy of what lies in memory."""
         loop = innermost(operand.body)
-        if len(self.span_of[loop.axis].axes) > 1:
-            self.copied, self.copier, self.row = copied_from(loop, operand.dtype), f"gc_{copier}", row
-        if self.copied and operand.dtype is s.dtype:
-            need(self.model, self.model.spell.language.register(s.dtype), copier)
-        elif self.copied:       # as a matrix unit takes it
-            self.copier = f"gc_mma_fill_{self.model.spell.language.memory(operand.dtype)}"
-            self.model.spell.helpers[self.copier] = None
+        if len(self.span_of[loop.axis].axes) == 1:
+            return
+        memory = self.model.spell.language.memory(operand.dtype)
+        self.copied, self.copier, self.row = copied_from(loop, operand.dtype), f"gc_{copier}_{memory}", row
+        if self.copied:
+            need(self.model, memory, copier)
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []

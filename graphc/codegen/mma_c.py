@@ -33,7 +33,7 @@ def mma(model, s: Template) -> dict:
     rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
     width = rounded_up(n.length, GROUP)
     columns = min(width, max(FAR // line // GROUP, 1) * GROUP)
-    need(model, "float", "vectors", "square", "turn")
+    need(model, "float", "vectors", "square", "turn", "fma")
     for held in dict.fromkeys(memory.values()):
         model.spell.helpers[f"gc_mma_tiles_{held}"] = None
     tiles = "bfloat16" in model.spell.language.target.matrix       # else there are words of bytes alone
@@ -48,11 +48,12 @@ def mma(model, s: Template) -> dict:
         columns = GROUP if nests["b"]["along"] else 2 * GROUP
     for name, count in (("a", rows), ("b", columns)):
         nests[name]["offset"] = scratch(count * line)
+    least = scratch((rows + columns) // SIDE * 2) if factors["a"] is dt.bfloat16 else None
     several = k.size > CHUNK
     stride = width + SPARE
-    return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "group": GROUP,
-            "square": SQUARE, "chunk": CHUNK, "tiles": tiles, "each": depth, "width": model.spell.arg(stride),
-            "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+    return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "least": least,
+            "group": GROUP, "square": SQUARE, "chunk": CHUNK, "tiles": tiles, "each": depth,
+            "width": model.spell.arg(stride), "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(WORD * (rounded_up(m.length, 2 * SIDE) * stride if several else rows * GROUP)),
             "part": scratch(WORD * rows * GROUP if several else 0), **nests,

@@ -155,16 +155,15 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
 def _masked(statements: list[dict], body: tuple, axis: Axis) -> dict:
     """The same for a vector of which some lanes have no element, and take the identity instead. Not where the compiler
     would find no masks for it, as it calls no function for some lanes, nor where it is long, or reads here and there.
-    `dear`: whole vectors had better go without."""
+    A maximum takes several masks an element, so that its last ones are sooner done one by one."""
     sums, exprs = accumulations(body), list(below(x.value for x in body))
     cheap = len(exprs) <= SHORT and all(
         x.op.cost < EXP.cost or (x.op, x.dtype) == (EXP, dt.float32) for x in exprs)
     together = all(not data_exprs(x.attrs[1]) and x.attrs[1].coefficient(axis) in (0, 1) for x in loads(body))
-    if (not cheap or not together or any(x.dtype.kind != "f" for x in sums)
+    if (not cheap or not together or any(x.dtype.kind != "f" or x.op not in (SUM, M2) for x in sums)
             or any(x["kind"] not in ("let", "store", "accumulate") for x in statements)):
         return {"masked": None}
     return {"masked": [_step(x["one"]) if x["kind"] == "accumulate" else x for x in statements],
-            "dear": any(x.op not in (SUM, M2) for x in sums),
             "joined": [x["joined"] for x in statements if x["kind"] == "accumulate"]}
 
 

@@ -118,6 +118,7 @@ def _line(model, x: Loop, dtype, target: str) -> dict:
                 "body": [*(model.statement(let, {}) for let in lets),
                          {"kind": "store", "target": f"{target}[{x.axis.name} - left]",
                           "value": model.spell.expr(store.value)}]}
-    model.spell.helpers[f"gc_tiles_run_{model.spell.language.register(dtype)}"] = None
-    return {"kind": "placed", "copier": "gc_run", "axis": x.axis.name, "start": "left", "count": "(right - left)",
-            "target": target, "at": "0", **copied.model(model)}
+    memory = model.spell.language.memory(dtype)
+    model.spell.helpers[f"gc_tiles_run_{memory}"] = None
+    return {"kind": "placed", "copier": f"gc_run_{memory}", "axis": x.axis.name, "start": "left",
+            "count": "(right - left)", "target": target, "at": "0", **copied.model(model)}

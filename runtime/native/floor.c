@@ -93,6 +93,19 @@ static void halves_loop(void *p) { tiles_of(p, 0); }
 static void bytes_loop(void *p) { tiles_of(p, 1); }
 #endif
 
+#if defined(__AVX512VNNI__)
+/* ten chains of sixteen sums, of four products of bytes each */
+static void words_loop(void *p) {
+    part *q = p;
+    typedef int32_t sums __attribute__((vector_size(64)));
+    sums x[10] = {{0}}, y = x[0] + 0x01010101;
+    for (int64_t i = 0; i < q->count; i++)
+#pragma GCC unroll 10
+        for (int c = 0; c < 10; c++) __asm__ volatile("vpdpbusd %1, %1, %0" : "+v"(x[c]) : "v"(y));
+    for (int c = 0; c < 10; c++) q->sink += (uint64_t)x[c][0];
+}
+#endif
+
 static void *thread(void *p) {
     part *q = p;
     for (int i = 0; i < q->repeats; i++) {
@@ -168,14 +181,18 @@ double fma_peak(int threads, int repeats) {
     return count * 10.0 * (WIDTH / 4) * 2 * threads / seconds;
 }
 
-/* the same on a matrix unit, of products of bfloat16 or of bytes; 0 where there is none. The caller has asked the
-   system for the use of its registers. */
-double unit_peak(int threads, int repeats, int bytes) {
+/* the same of products of bfloat16, or of bytes, where the processor has instructions for them; 0 where it has none.
+   `tiles`: whether the system lets the process use those of its matrix unit */
+double unit_peak(int threads, int repeats, int bytes, int tiles) {
+    const int64_t count = 200000;
+    (void)tiles, (void)count;
 #if defined(__AMX_TILE__)
-    int64_t count = 200000;
-    double seconds = run(bytes ? bytes_loop : halves_loop, NULL, NULL, NULL, count, threads, repeats);
-    return count * 4.0 * 16 * 16 * (bytes ? 64 : 32) * 2 * threads / seconds;
-#else
-    return 0;
+    if (tiles)
+        return count * 4.0 * 16 * 16 * (bytes ? 64 : 32) * 2 * threads
+            / run(bytes ? bytes_loop : halves_loop, NULL, NULL, NULL, count, threads, repeats);
 #endif
+#if defined(__AVX512VNNI__)
+    if (bytes) return count * 10.0 * 16 * 4 * 2 * threads / run(words_loop, NULL, NULL, NULL, count, threads, repeats);
+#endif
+    return 0;
 }

@@ -128,8 +128,11 @@ float logf(float);
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
+/* the rest of a row, fewer elements than lanes, in vectors too */
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
+    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_max_sum_d7af50f8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_ac22ffad(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -161,28 +164,11 @@ int64_t row_max_sum_d7af50f8(void *const *buf, const int64_t *arg, int64_t begin
                     max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
-            /* the rest, in vectors too */
-            int from = 0;
-            for (; from + 16 <= length - base; from += 16) {
-                for (int v = 0; v < 16; v++) {
-                    const int l = from + v;
-                    const int64_t j = base + l;
-                    const float t0 = x0[i * a2 + j];
-                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
-                }
-            }
-            for (; from < length - base; from += 16) {
-                const int some = MIN(length - base - from, 16);
-                _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                    const int l = from + v;
-                    float max0_one = -__builtin_inff();
-                    if (v < some) {
-                        const int64_t j = base + l;
-                        const float t0 = x0[i * a2 + j];
-                        max0_one = t0;
-                    }
-                    max0_lane[l] = gc_max_float(max0_lane[l], max0_one);
-                }
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t0 = x0[i * a2 + j];
+                max0_lane[l] = gc_max_float(max0_lane[l], t0);
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
             max0 = max0_lane[0];
@@ -206,21 +192,16 @@ int64_t row_max_sum_d7af50f8(void *const *buf, const int64_t *arg, int64_t begin
                         sum1_lane[l] = sum1_lane[l] + gc_exp_float(t2);
                     }
                 }
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum1_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            const float t1 = x0[i * a2 + j];
-                            const float t2 = t1 - max0;
-                            sum1_one = gc_exp_float(t2);
-                        }
-                        sum1_lane[l] = sum1_lane[l] + sum1_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum1_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        const float t1 = x0[i * a2 + j];
+                        const float t2 = t1 - max0;
+                        sum1_one = gc_exp_float(t2);
                     }
+                    sum1_lane[l] = sum1_lane[l] + sum1_one;
                 }
                 FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
                 float sum1_part = sum1_lane[0];
@@ -265,21 +246,16 @@ int64_t row_max_sum_d7af50f8(void *const *buf, const int64_t *arg, int64_t begin
                         sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
                     }
                 }
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum2_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            const float t4 = x0[i * a2 + j];
-                            const float t5 = t4 - max0;
-                            sum2_one = (t3 == (j)) ? (t5 - t6) : 0.0f;
-                        }
-                        sum2_lane[l] = sum2_lane[l] + sum2_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum2_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        const float t4 = x0[i * a2 + j];
+                        const float t5 = t4 - max0;
+                        sum2_one = (t3 == (j)) ? (t5 - t6) : 0.0f;
                     }
+                    sum2_lane[l] = sum2_lane[l] + sum2_one;
                 }
                 FOLD(sum2_lane[l] = sum2_lane[l] + sum2_lane[l + half], )
                 float sum2_part = sum2_lane[0];
@@ -319,8 +295,11 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
+/* the rest of a row, fewer elements than lanes, in vectors too */
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
+    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_sum_div_73c875d2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_14978e1b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -342,19 +321,14 @@ int64_t row_sum_div_73c875d2(void *const *buf, const int64_t *arg, int64_t begin
                         sum0_lane[l] = sum0_lane[l] + (-x0[j]);
                     }
                 }
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum0_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            sum0_one = -x0[j];
-                        }
-                        sum0_lane[l] = sum0_lane[l] + sum0_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum0_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        sum0_one = -x0[j];
                     }
+                    sum0_lane[l] = sum0_lane[l] + sum0_one;
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
                 float sum0_part = sum0_lane[0];

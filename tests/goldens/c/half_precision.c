@@ -80,8 +80,11 @@ static inline void gc_narrow_float16(uint16_t *restrict to, const float *restric
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
+/* the rest of a row, fewer elements than lanes, in vectors too */
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
+    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_sum_ff9178d1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_614fe940(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -115,19 +118,14 @@ int64_t row_sum_ff9178d1(void *const *buf, const int64_t *arg, int64_t begin, in
                 }
                 gc_widen_float16(wide0, &x1[base], first + count - base);
                 gc_widen_float16(wide1, &x0[base + i * a2], first + count - base);
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum0_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            sum0_one = (float)gc_round_float16(wide1[l] * wide0[l]);
-                        }
-                        sum0_lane[l] = sum0_lane[l] + sum0_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum0_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        sum0_one = (float)gc_round_float16(wide1[l] * wide0[l]);
                     }
+                    sum0_lane[l] = sum0_lane[l] + sum0_one;
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
                 float sum0_part = sum0_lane[0];

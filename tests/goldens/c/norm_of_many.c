@@ -7,8 +7,11 @@ typedef _Complex float cfloat; typedef _Complex double cdouble;
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
+/* the rest of a row, fewer elements than lanes, in vectors too */
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
+    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_sum_099fc6fe(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_b2edd9df(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -38,20 +41,15 @@ int64_t row_sum_099fc6fe(void *const *buf, const int64_t *arg, int64_t begin, in
                         sum0_lane[l] = sum0_lane[l] + (t0 * t0);
                     }
                 }
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum0_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            const float t0 = x0[i * a4 + j];
-                            sum0_one = t0 * t0;
-                        }
-                        sum0_lane[l] = sum0_lane[l] + sum0_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum0_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        const float t0 = x0[i * a4 + j];
+                        sum0_one = t0 * t0;
                     }
+                    sum0_lane[l] = sum0_lane[l] + sum0_one;
                 }
                 FOLD(sum0_lane[l] = sum0_lane[l] + sum0_lane[l + half], )
                 float sum0_part = sum0_lane[0];

@@ -50,8 +50,11 @@ static inline float gc_exp_float(float x)
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
+/* the rest of a row, fewer elements than lanes, in vectors too */
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
+    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_max_sum_div_4eb08c11(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_div_f9ac8468(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -79,28 +82,11 @@ int64_t row_max_sum_div_4eb08c11(void *const *buf, const int64_t *arg, int64_t b
                     max0_lane[l] = gc_max_float(max0_lane[l], t0);
                 }
             }
-            /* the rest, in vectors too */
-            int from = 0;
-            for (; from + 16 <= length - base; from += 16) {
-                for (int v = 0; v < 16; v++) {
-                    const int l = from + v;
-                    const int64_t j = base + l;
-                    const float t0 = x0[i * a2 + j];
-                    max0_lane[l] = gc_max_float(max0_lane[l], t0);
-                }
-            }
-            for (; from < length - base; from += 16) {
-                const int some = MIN(length - base - from, 16);
-                _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                    const int l = from + v;
-                    float max0_one = -__builtin_inff();
-                    if (v < some) {
-                        const int64_t j = base + l;
-                        const float t0 = x0[i * a2 + j];
-                        max0_one = t0;
-                    }
-                    max0_lane[l] = gc_max_float(max0_lane[l], max0_one);
-                }
+            _Pragma("GCC unroll 1")     /* a copy for each of the last few elements takes time to compile */
+            for (int l = 0; l < length - base; l++) {
+                const int64_t j = base + l;
+                const float t0 = x0[i * a2 + j];
+                max0_lane[l] = gc_max_float(max0_lane[l], t0);
             }
             FOLD(max0_lane[l] = gc_max_float(max0_lane[l], max0_lane[l + half]), )
             max0 = max0_lane[0];
@@ -126,22 +112,17 @@ int64_t row_max_sum_div_4eb08c11(void *const *buf, const int64_t *arg, int64_t b
                         sum1_lane[l] = sum1_lane[l] + t2;
                     }
                 }
-                /* the rest, in vectors too */
-                int from = 0;
-                for (; from < first + count - base; from += 16) {
-                    const int some = MIN(first + count - base - from, 16);
-                    _Pragma("omp simd") for (int v = 0; v < 16; v++) {
-                        const int l = from + v;
-                        float sum1_one = -0.0f;
-                        if (v < some) {
-                            const int64_t j = base + l;
-                            const float t1 = x0[i * a2 + j];
-                            const float t2 = gc_exp_float(t1 - max0);
-                            row0[j] = t2;
-                            sum1_one = t2;
-                        }
-                        sum1_lane[l] = sum1_lane[l] + sum1_one;
+                REST(first + count - base) {
+                    const int l = from + v;
+                    float sum1_one = -0.0f;
+                    if (v < rest - from) {
+                        const int64_t j = base + l;
+                        const float t1 = x0[i * a2 + j];
+                        const float t2 = gc_exp_float(t1 - max0);
+                        row0[j] = t2;
+                        sum1_one = t2;
                     }
+                    sum1_lane[l] = sum1_lane[l] + sum1_one;
                 }
                 FOLD(sum1_lane[l] = sum1_lane[l] + sum1_lane[l + half], )
                 float sum1_part = sum1_lane[0];
