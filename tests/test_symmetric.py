@@ -141,7 +141,8 @@ def test_covariances_are_one_product_of_half_the_work():
                                atol=2e-3)
 
 
-def test_half_the_blocks_keep_all_threads_busy():
+def test_half_the_blocks_keep_all_threads_busy(monkeypatch):
+    monkeypatch.setattr(contract, "l2_bytes", lambda: 1 << 21)
     with settings.override(num_threads=2):
         for n, stacks, side in ((1000, 1, 512), (192, 1, 128), (200, 1, 128), (3000, 1, 1024), (192, 40, 192)):
             assert contract._side(n, stacks, 28, 1024)[1] == side
