@@ -90,15 +90,17 @@ enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a l
 #define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
 
 /* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
-   out, 2 it was. GC_ZEN5 leaves out some of the lines that it is asked for far ahead, so it is asked again. */
+   out, 2 it was. GC_ZEN5 leaves out some of the lines that it is asked for far ahead, so it is asked again; the next
+   strip's are better in the L1 cache of older ones too. */
 static inline __attribute__((always_inline)) void gc_strip_row(const int rows, const int vectors, const int from,
     gc_vector (*c)[GC_ACROSS], const float *restrict x, const float *restrict b, float *restrict panel)
 {
+    const int again = from == 1 ? GC_ZEN5 || (GC_AMD && GC_VECTOR == 32) : GC_ZEN5 && rows > GC_DOWN;
     gc_vector y[GC_ACROSS];
 #pragma GCC unroll 3
     for (int v = 0; v < vectors; v++) {
         y[v] = from == 2 ? ((const gc_vector *)panel)[v] : ((const gc_loose *)b)[v];
-        if (GC_ZEN5 && (from == 1 || rows > GC_DOWN)) __builtin_prefetch(b + GC_STRIP + v * GC_LANES);   /* again */
+        if (again && v * GC_VECTOR % 64 == 0) __builtin_prefetch(b + GC_STRIP + v * GC_LANES);
         if (rows > (GC_ZEN5 ? 2 : 1)) GC_KEEP(y[v]);        /* else loads are part of their uses: fewer instructions */
         if (from == 1) ((gc_vector *)panel)[v] = y[v];
     }
@@ -268,7 +270,8 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
     const int64_t all = above * columns * (int64_t)sizeof *b + following;
     const int far = GC_ZEN5 ? all > 8388608 : rows > 2 || following > 1048576;
-    const int64_t deepest = GC_AMD && (far || !GC_ZEN5) ? 32 : 64;
+    const int half = GC_AMD && (far || !GC_ZEN5) && (GC_VECTOR == 64 || rows <= GC_DOWN);
+    const int64_t deepest = half ? 32 : 64;
     const int few = rows <= (following > 8388608 ? GC_FEW_FAR : GC_FEW);
     const int64_t most = few ? 8 : deepest;
     const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
@@ -349,7 +352,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_15b3c2b5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_89ee4165(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
