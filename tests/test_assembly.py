@@ -276,6 +276,14 @@ def test_short_rows_are_vectors(rows, assembly):
 
 
 @needs_avx2
+def test_windows_in_short_rows_have_no_pointer_each(assembly):
+    """GCC keeps one for each, most of them on the stack, where a vector of the text is two of the machine's."""
+    text = assembly(gc.conv2d(array(4, 64, 30, 30), array(64, 1, 5, 5), groups=64))
+    assert count(text, "vmulps", WIDE) == 25
+    assert count(text, "movq", r"\(%rsp\), ") < 50
+
+
+@needs_avx2
 def test_column_sums_are_vectors(assembly):
     assert count(assembly(gc.sum(array(4096, 512), axis=0)), "vaddps", WIDE) >= 8
 

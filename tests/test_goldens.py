@@ -5,6 +5,7 @@ pytest tests/test_goldens.py --update-goldens writes them; read the diff before 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,12 @@ import pytest
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
+
+
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch):
+    """Those of AVX-512, whatever this machine has."""
+    monkeypatch.setattr(importlib.import_module("graphc.passes.lower"), "vector_bytes", lambda: 64)
 
 
 def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:

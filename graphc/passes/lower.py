@@ -20,7 +20,7 @@ from graphc.ir.kernel import (
 from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
-from graphc.ir.target import LINE
+from graphc.ir.target import LINE, vector_bytes
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
 from graphc.passes.chunks import GATHERED, chunk_of, rows_side_by_side
@@ -41,8 +41,7 @@ STREAM = 48 << 20           # bytes that a map moves from which its results bypa
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
-VECTORS = 64                # bytes of a vector, or of two, by which short rows go,
-FEW = 4                     # at most so often,
+SHORT_ROW = 256             # bytes of a row that goes by whole vectors,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
@@ -442,14 +441,16 @@ class Lowering:
         return body
 
     def _lanes(self) -> int:
-        """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector."""
+        """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector: a
+        loop of two turns for each would cost GCC a pointer, on the stack, for each window."""
         if self.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
             return 0
         along = [expr.dtype for expr in below([s.value for stage in self.stages for s in stage.body])
                  if expr.op is LOAD and self.axes[-1] in ix.axes_of(expr.attrs[1])]
         row, size = self.axes[-1].extent, max(d.itemsize for d in (*along, *(n.dtype for n in self.written)))
-        lanes = next((n // size for n in (VECTORS, VECTORS // 2, VECTORS // 4) if n // size <= row), 0)
-        few = 1 < lanes and row <= FEW * lanes
+        most = vector_bytes()
+        lanes = next((n // size for n in (most, most // 2, most // 4) if n // size <= row), 0)
+        few = 1 < lanes and row * size <= SHORT_ROW
         return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
