@@ -190,6 +190,22 @@ def test_a_convolution(size, options):
     assert equal_bits(got.transpose(1, 0, 2, 3).reshape(want.shape), want)
 
 
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("around, is_byte", [(0, True), (100, True), (300, False)])
+def test_a_convolution_of_bytes_with_padding(left, around, is_byte):
+    """What is around the image is int32, as the image is where it meets that; but it is a byte."""
+    x, w = octets(left, 2, 3, 9, 21), octets(np.int8, 12, 3, 3, 3)
+    wide = gc.asarray(x).astype(gc.int32)
+    padded = gc.pad(wide, ((0, 0), (0, 0), (1, 1), (2, 2)), constant_values=around)
+    found = gc.conv2d(padded, gc.asarray(w).astype(gc.int32))
+    assert is_on_unit(found) == is_byte
+    image = np.pad(x.astype(np.int32), ((0, 0), (0, 0), (1, 1), (2, 2)), constant_values=around)
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))
+    assert equal_bits(found.numpy(), np.einsum("nchwij,ocij->nohw", windows, w.astype(np.int32)))
+    if not around:
+        assert is_on_unit(gc.conv2d(wide, gc.asarray(w).astype(gc.int32), padding=1))
+
+
 @pytest.mark.parametrize("padding", [2, 3])
 def test_a_run_that_lies_in_padding_and_is_cut(padding):
     """Of a row above or below the image, at its left end, where a square of what is computed ends."""

@@ -18,8 +18,8 @@ from graphc.ir.kernel import (
     LOAD, Kernel, Loop, Operand, Span, Store, Template, below, buffers_of, data_exprs, in_panels, index_value,
     indices_of, innermost,
 )
-from graphc.ir.node import Node, make
-from graphc.ir.ops import CAST
+from graphc.ir.node import Node, const, const_value, make
+from graphc.ir.ops import CAST, CONST, WHERE
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import (
     FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type, vector_bytes,
@@ -244,8 +244,10 @@ class Contraction:
         most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
         target = self.schedule.target
         on_unit = self._is_for_unit(m)
-        if on_unit and (self._are_bytes() or self.node.dtype.accumulator is not self.node.dtype):
-            self.values = {name: value.srcs[0] for name, value in self.values.items()}      # it widens them itself
+        if on_unit:     # it widens them itself
+            self.values = self._bytes() or {
+                name: value.srcs[0] if self.node.dtype.accumulator is not self.node.dtype else value
+                for name, value in self.values.items()}
         a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
         streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
         if on_unit and not target.group:
@@ -285,15 +287,15 @@ class Contraction:
     def _is_for_unit(self, m: int) -> bool:
         """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""
         target = self.schedule.target
-        if self._are_bytes():
+        if self._bytes():
             return "int8" in target.matrix
         few = FEW_ROWS if target.group else FEW_BESIDE_UNIT
         return m > few and unit_type(self.node.dtype, self.node.attrs) in target.matrix
 
-    def _are_bytes(self) -> bool:
-        """Whether both factors are bytes that are multiplied as int32."""
-        return self.node.dtype is dt.int32 and all(
-            value.op is CAST and value.srcs[0].dtype in BYTES for value in self.values.values())
+    def _bytes(self) -> dict[str, Node]:
+        """The factors as bytes, if they are bytes that are multiplied as int32."""
+        found = {name: _as_bytes(value) for name, value in self.values.items()}
+        return found if self.node.dtype is dt.int32 and None not in found.values() else {}
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
@@ -374,6 +376,19 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, mo
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns), rows, columns
     return min((cut(i, j) for i, j in grids), key=itemgetter(0))
+
+
+def _as_bytes(value: Node) -> Node | None:
+    """What is int32 before it was widened from bytes; padding, a constant elsewhere, is a byte too."""
+    if value.op is CAST and value.srcs[0].dtype in BYTES:
+        return value.srcs[0]
+    if value.op is not WHERE or value.srcs[2].op is not CONST:
+        return None
+    test, inner, other = value.srcs
+    byte, number = _as_bytes(inner), const_value(other)
+    if byte is None or number != number.astype(byte.dtype.numpy):
+        return None
+    return make(WHERE, byte.dtype, (), (test, byte, const(number, byte.dtype)))
 
 
 def _side(n: int, stacks: int, packing: int, most: int) -> tuple[int, int]:
