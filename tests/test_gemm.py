@@ -393,7 +393,7 @@ def test_gradients_of_convolution_weights(x, w, options, dtype):
     conv, x, w = {1: gc.conv1d, 2: gc.conv2d, 3: gc.conv3d}[len(x) - 2], array(*x, dtype=dtype), array(*w, dtype=dtype)
     y, pull = gc.vjp(lambda w: conv(x, w, **options), w)
     gradient = pull(array(*y.shape, dtype=dtype))[0]
-    assert ("gc_slabbed(m_to" if w.shape[0] > 7 else "gc_run(turned") in gc.plan(gradient).kernels[0].source
+    assert ("gc_slabbed(m_to" if w.shape[0] > 7 else "gc_run_float(turned") in gc.plan(gradient).kernels[0].source
     check(gradient)
 
 

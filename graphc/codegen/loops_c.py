@@ -81,7 +81,7 @@ def _text(environment, model: _Model, entry: str) -> tuple[str, tuple[str, ...]]
               "params": params, "axes": axes, "body": body, "prologue": prologue,
               "args": [f"a{k}" for k in range(len(spell.args))], "checks": len(spell.checks),
               "halves": [model.dealt >> k for k in range(1, model.dealt.bit_length())] if model.lanes else [],
-              "interleaved": model.interleaved, "streams": model.streams,
+              "masked": model.masked, "interleaved": model.interleaved, "streams": model.streams,
               "chunk": chunk, "total": total, "tiled": model.kernel.tiled, "tile": model.tile,
               "asked": asked}
     return _filled(environment, json.dumps(values)), parts
@@ -101,7 +101,8 @@ class _Model:
         self.scratch = 0
         # of vectors that may overlap: not where an element is written over that is then read again
         self.lanes_of_row = kernel.lanes if all(b.same is None for b in kernel.buffers) else 0
-        self.lanes = False          # whether a reduction folds lanes,
+        self.lanes = False          # whether a reduction folds lanes, and whether what is left goes by masked vectors,
+        self.masked = False
         self.dealt = dealt(kernel)     # to how many elements are dealt
         self.interleaved = False    # whether strips of plain operations want the compiler's first scheduler
         self.routines: dict[str, dict] = {}     # functions of whole strips

@@ -148,6 +148,7 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
         model.spell.helpers["gc_amd"] = None
     found = model.statements(body, steps)
     out = {"body": found, "wide": wide, "ahead": asked, **_masked(found, body, s.axis)}
+    model.masked = model.masked or out["masked"] is not None
     model.spell.wide.clear()
     return out
 

@@ -129,10 +129,10 @@ float logf(float);
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 /* the rest of a row, fewer elements than lanes, in vectors too */
-#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
-    _Pragma("omp simd") for (int v = 0; v < 16; v++)
+#define VECTOR _Pragma("omp simd") for (int v = 0; v < 16; v++)
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) VECTOR
 
-int64_t row_max_sum_ac22ffad(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_760c9a65(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -296,10 +296,10 @@ static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x,
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 /* the rest of a row, fewer elements than lanes, in vectors too */
-#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
-    _Pragma("omp simd") for (int v = 0; v < 16; v++)
+#define VECTOR _Pragma("omp simd") for (int v = 0; v < 16; v++)
+#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) VECTOR
 
-int64_t row_sum_div_14978e1b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_sum_div_7d8cdce7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];

@@ -19,11 +19,8 @@ static inline float gc_min_float(float a, float b)
 /* combine lane l with lane l + half, until one is left */
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
-/* the rest of a row, fewer elements than lanes, in vectors too */
-#define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) \
-    _Pragma("omp simd") for (int v = 0; v < 16; v++)
 
-int64_t row_min_cast_734e66da(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_1a02e926(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
