@@ -19,7 +19,8 @@ from graphc.build import build
 @pytest.fixture(autouse=True)
 def vectors(monkeypatch):
     """Those of AVX-512, whatever this machine has."""
-    monkeypatch.setattr(importlib.import_module("graphc.passes.lower"), "vector_bytes", lambda: 64)
+    for module in ("passes.lower", "codegen.reductions_c"):
+        monkeypatch.setattr(importlib.import_module(f"graphc.{module}"), "vector_bytes", lambda: 64)
 
 
 def leaf(*shape: int, dtype: str = "float32") -> gc.Tensor:

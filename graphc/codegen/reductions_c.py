@@ -15,6 +15,7 @@ from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below, data_exprs
 from graphc.ir.ops import ABS, EXP, M2, MAX, SUM
+from graphc.ir.target import vector_bytes
 from graphc.ir.trees import CHUNKS, LANES
 
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
@@ -156,13 +157,15 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
 def _masked(statements: list[dict], body: tuple, axis: Axis) -> dict:
     """The same for a vector of which some lanes have no element, and take the identity instead. Not where the compiler
     would find no masks for it, as it calls no function for some lanes, nor where it is long, or reads here and there.
-    A maximum takes several masks an element, so that its last ones are sooner done one by one."""
+    A maximum takes several masks an element, so that its last ones are sooner done one by one. Before AVX-512 some
+    processors take long to store under a mask."""
     sums, exprs = accumulations(body), list(below(x.value for x in body))
+    stores = ("store",) if vector_bytes() == 64 else ()
     cheap = len(exprs) <= SHORT and all(
         x.op.cost < EXP.cost or (x.op, x.dtype) == (EXP, dt.float32) for x in exprs)
     together = all(not data_exprs(x.attrs[1]) and x.attrs[1].coefficient(axis) in (0, 1) for x in loads(body))
     if (not cheap or not together or any(x.dtype.kind != "f" or x.op not in (SUM, M2) for x in sums)
-            or any(x["kind"] not in ("let", "store", "accumulate") for x in statements)):
+            or any(x["kind"] not in ("let", "accumulate", *stores) for x in statements)):
         return {"masked": None}
     return {"masked": [_step(x["one"]) if x["kind"] == "accumulate" else x for x in statements],
             "joined": [x["joined"] for x in statements if x["kind"] == "accumulate"]}
