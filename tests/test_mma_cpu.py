@@ -206,6 +206,14 @@ def test_a_convolution_of_bytes_with_padding(left, around, is_byte):
         assert is_on_unit(gc.conv2d(wide, gc.asarray(w).astype(gc.int32), padding=1))
 
 
+@pytest.mark.filterwarnings("error")
+def test_padding_of_widened_bytes_that_is_no_number():
+    """Not looked at as a byte, of which NumPy would warn."""
+    x, w = gc.realize(gc.asarray(octets(np.int8, 1, 4, 9, 9))).astype(gc.float32), gc.asarray(numbers(4, 4, 3, 3))
+    found = gc.conv2d(gc.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=np.nan), w).numpy()
+    assert np.isnan(found[..., 0, 0]).all() and np.isfinite(found[..., 1:-1, 1:-1]).all()
+
+
 @pytest.mark.parametrize("padding", [2, 3])
 def test_a_run_that_lies_in_padding_and_is_cut(padding):
     """Of a row above or below the image, at its left end, where a square of what is computed ends."""

@@ -294,8 +294,10 @@ class Contraction:
 
     def _bytes(self) -> dict[str, Node]:
         """The factors as bytes, if they are bytes that are multiplied as int32."""
+        if self.node.dtype is not dt.int32:
+            return {}
         found = {name: _as_bytes(value) for name, value in self.values.items()}
-        return found if self.node.dtype is dt.int32 and None not in found.values() else {}
+        return {} if None in found.values() else found
 
     def _has_few_rows(self, m: int, k: int, n: int, streams: bool) -> bool:
         """Whether it is not worth packing the second factor for the rows of the first: they are few, or a few more
