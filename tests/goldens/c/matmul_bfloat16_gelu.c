@@ -279,10 +279,10 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
     int64_t there_stride)
 {
-    /* each turn of a tile asks for some lines of the next panel, until it has been asked for */
+    /* each turn of a tile asks for some lines of the next panel, until it has been asked for; not of 16 registers */
     const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
     const int64_t all_turns = apart ? (rows + 1) / GC_ROWS * turns : 0;
-    const int64_t asks = all_turns ? (lines + all_turns - 1) / all_turns : 0;
+    const int64_t asks = GC_VECTOR == 64 && all_turns ? (lines + all_turns - 1) / all_turns : 0;
     float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
@@ -362,7 +362,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_fe30b622(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_ea1975e9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

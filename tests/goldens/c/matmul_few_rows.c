@@ -85,6 +85,12 @@ enum {
     GC_FEW_FAR = GC_AMD ? 4 : 2,
 };
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
+enum {      /* rows of a that go along rows of b, how many of these, and vectors side by side */
+    GC_ALONG = GC_ZEN5 ? GC_DOWN : GC_AMD && GC_VECTOR == 32 ? 8 : 0,
+    GC_ALONG_FEW = !GC_ZEN5,    /* one or two of a, too */
+    GC_ALONG_STEPS = GC_ZEN5 ? 2 : 4,
+    GC_ALONG_ABREAST = GC_ZEN5 ? 1 : 2,
+};
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
 #define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
@@ -180,37 +186,51 @@ static inline __attribute__((always_inline)) void gc_along_rows(const int rows, 
     const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
     float *restrict chains, int64_t apart, gc_ahead *ahead)
 {
-    gc_vector x[GC_DOWN][2], y[2];
-#pragma GCC unroll 8
+    gc_vector x[GC_ALONG][GC_ALONG_STEPS], y[GC_ALONG_STEPS][GC_ALONG_ABREAST];
+#pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int k = 0; k < steps; k++) x[r][k] = a[MIN(r, down - 1) * a_stride + k] - (gc_vector){0};
 #pragma GCC unroll 1
-    for (int64_t n = 0; n < columns; n += GC_LANES) {
-#pragma GCC unroll 2
+    for (int64_t n = 0; n < columns; n += GC_ALONG_ABREAST * GC_LANES) {
+#pragma GCC unroll 4
         for (int k = 0; k < steps; k++) {
-            y[k] = *(const gc_loose *)(b + k * b_stride + n);
-            GC_KEEP(y[k]);
+            const float *from = b + k * b_stride + n;
+            if (!GC_ZEN5) __builtin_prefetch((const char *)from + 8 * b_stride * sizeof *b, 0, 2);
+#pragma GCC unroll 2
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) {
+                y[k][v] = ((const gc_loose *)from)[v];
+                GC_KEEP(y[k][v]);
+            }
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int r = 0; r < rows; r++) {
             if (n * (int64_t)sizeof *b % 64 == 0) gc_ask_in_turn(ahead, steps, r, rows);
-            gc_vector chain = *(gc_vector *)(chains + r * apart + n);
+            gc_vector *to = (gc_vector *)(chains + r * apart + n), chain[GC_ALONG_ABREAST];
 #pragma GCC unroll 2
-            for (int k = 0; k < steps; k++) chain = gc_fma_vector(x[r][k], y[k], chain);
-            *(gc_vector *)(chains + r * apart + n) = chain;
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) chain[v] = to[v];
+#pragma GCC unroll 4
+            for (int k = 0; k < steps; k++) {
+                gc_vector factor = x[r][k];
+                if (!GC_ZEN5) GC_KEEP(factor);      /* one load, which both products use */
+#pragma GCC unroll 2
+                for (int v = 0; v < GC_ALONG_ABREAST; v++) chain[v] = gc_fma_vector(factor, y[k][v], chain[v]);
+            }
+#pragma GCC unroll 2
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) to[v] = chain[v];
         }
     }
 }
 
-/* The product with whole vectors of rows of b, along one or two of these after the other. Returns how many columns. */
+/* The product with whole vectors of rows of b, along a few of these at a time. Returns how many columns. */
 static inline __attribute__((always_inline)) int64_t gc_along(const int rows, int64_t down,
     const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
     int64_t count, int64_t rest, float *parts, float *sums, int64_t stride, int start, int done, int more)
 {
-    float chains[(32768 + GC_DOWN * 64) / sizeof *b] __attribute__((aligned(64)));
-    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b) / GC_LANES * GC_LANES, apart = wide + 64 / sizeof *b;
-    const int64_t whole = columns / GC_LANES * GC_LANES, run = MIN(wide, whole) * sizeof *b;
+    float chains[(32768 + GC_ALONG * 64) / sizeof *b] __attribute__((aligned(64)));
+    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b) / GC_PAIR * GC_PAIR, apart = wide + 64 / sizeof *b;
+    const int64_t whole = columns / (GC_ALONG_ABREAST * GC_LANES) * (GC_ALONG_ABREAST * GC_LANES);
+    const int64_t run = MIN(wide, whole) * sizeof *b;
     gc_ahead ahead = {(const char *)(b + 16384 / run * b_stride) + 16384 % run, 0, run,
                       b_stride * sizeof *b, count - 16384 / run};
     ahead.end = ahead.line - 16384 % run + run;
@@ -220,20 +240,20 @@ static inline __attribute__((always_inline)) int64_t gc_along(const int rows, in
             for (int64_t n = 0; n < some; n++)
                 chains[r * apart + n] = start ? 0 : parts[MIN(r, down - 1) * stride + left + n];
         for (int64_t k = 0, steps; k < count; k += steps) {
-            if (ahead.left <= 0 && asked < whole) {     /* then the next columns, or the next rows */
+            if (GC_ZEN5 && ahead.left <= 0 && asked < whole) {     /* then the next columns, or the next rows */
                 const int below = (asked += wide) >= whole;
                 const float *next = b + (below ? count * b_stride : asked);
                 ahead = (gc_ahead){(const char *)next, 0, MIN(wide, below ? whole : whole - asked) * sizeof *b,
                                    b_stride * sizeof *b, below ? MIN(rest, GC_DOWN) : count};
                 ahead.end = ahead.line + ahead.run;
             }
-            steps = rows > 4 && k + 2 <= count ? 2 : 1;
-            if (steps == 2)
-                gc_along_rows(rows, 2, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains, apart,
-                              &ahead);
-            else
-                gc_along_rows(rows, 1, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains, apart,
-                              &ahead);
+            steps = (!GC_ZEN5 || rows > 4) && k + GC_ALONG_STEPS <= count ? GC_ALONG_STEPS : 1;
+            if (steps == GC_ALONG_STEPS)
+                gc_along_rows(rows, GC_ALONG_STEPS, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains,
+                              apart, &ahead);
+            else if (steps == 1)
+                gc_along_rows(rows, 1, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains,
+                              apart, &ahead);
         }
         for (int64_t r = 0; r < down; r++) {
             float *to = (done ? sums : parts) + r * stride + left;
@@ -278,12 +298,15 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     int64_t first = 0;
-    if (GC_ZEN5 && far && rows > 2 && rows <= GC_DOWN && columns >= 64) {
-        if (rows <= 4)
+    if (GC_ALONG && (rows > 2 ? far : GC_ALONG_FEW && all > 8388608) && rows <= GC_ALONG && columns >= 64) {
+        if (GC_ALONG_FEW && rows <= 2)
+            first = gc_along(2, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
+                             start, done, more);
+        else if (rows <= 4)
             first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
                              start, done, more);
         else if (1)
-            first = gc_along(GC_DOWN, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
+            first = gc_along(GC_ALONG, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
                              start, done, more);
     }
     if (first == columns) return;
@@ -352,7 +375,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_89ee4165(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

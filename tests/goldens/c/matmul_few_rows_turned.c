@@ -287,7 +287,7 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
         for (; k + GC_LANES <= k_to; k += GC_LANES) {
             gc_vector x[GC_LANES];
-            if (GC_AMD && !GC_ZEN5) gc_ask(next, GC_SQUARE_LINES);
+            if (GC_VECTOR == 64 && GC_AMD && !GC_ZEN5) gc_ask(next, GC_SQUARE_LINES);
             gc_some_columns(x, GC_LANES, column, k);
             for (int64_t r = 0; r < rows; r++) {
                 gc_ask_in_turn(next, GC_SQUARE_LINES, r, rows);
@@ -525,7 +525,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_09f5be8d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_f08e8573(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
