@@ -33,7 +33,13 @@ SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a tim
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
-SQUARE = 64                 # elements on each side of what is turned at a time
+SQUARE = 64                 # elements on each side of what is turned at a time,
+DEEP = 256                  # or along k, where memory is contiguous: it gives more for longer runs
+COMPUTED_COLUMNS = 1 << 16  # elements of columns of b that are computed at a time, so that an L2 cache keeps them:
+FEW_COLUMNS = 16            # of so many columns for up to
+TAKING_TURNS = 4            # rows of a, else
+MORE_COLUMNS = 128          # of more, as each time all rows are laid out for them
+ABREAST = 8                 # columns that are computed side by side, as memory gives more of several at once
 ROWS = 6                    # of a panel of a
 MOST_ROWS = 60              # of a that are turned at a time, a multiple of them
 PACKED = 1 << 19            # bytes of rows that are packed at a time at most, if not all of them are
@@ -48,30 +54,33 @@ def gemv(model, s: Template) -> dict:
     register, size = model.spell.language.register(s.dtype), s.dtype.itemsize
     span = min(SPAN, rounded_up(k.size, SQUARE))
     row = model.spell.arg(span + SPARE)
+    some = MORE_COLUMNS if m.size > TAKING_TURNS else FEW_COLUMNS
+    deep = min(COMPUTED_COLUMNS // some, span)
+    apiece = model.spell.arg(deep + SPARE)
     need(model, register, "vectors", "fma")
-    nests = {operand.name: _few_rows(model, s, operand, row) for operand in s.operands}
+    nests = {operand.name: _few_rows(model, s, operand, row, apiece) for operand in s.operands}
     one = m.size == 1
     chains = _chains(model, s) if one and not nests["b"]["turn"] and not nests["b"]["direct"] else None
-    in_place = nests["b"]["turn"] and nests["b"]["direct"] is not None     # columns are read where they lie
     if nests["a"]["turn"] or nests["b"]["turn"]:
         need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
     swept = chains is None and not nests["b"]["turn"]
-    if in_place or swept:
+    if nests["b"]["turn"] or swept:
         need(model, register, "keep")
         model.spell.helpers["gc_amd"] = None
         need(model, register, "ask", file="rows")
-    if in_place:
+    if nests["b"]["turn"]:
         need(model, register, "columns", "onerow" if one else "somerows", file="dots")
-    elif nests["b"]["turn"]:
-        need(model, register, "dots", file="dots")
     elif swept:
         need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
-    turned = nests["a"]["turn"] or not in_place and chains is None
+    turned = SQUARE * SQUARE if nests["a"]["turn"] else 0
     rows = 0        # of b that are computed at a time, if they are
     if swept and not nests["b"]["direct"]:
         rows = min(max(COMPUTED // (width * size) // DEPTH * DEPTH, DEPTH), DEEPEST)
+        turned = max(turned, rows * width)
+    elif nests["b"]["turn"] and not nests["b"]["direct"]:
+        turned = max(turned, some * (deep + SPARE))
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * size))
@@ -80,8 +89,9 @@ def gemv(model, s: Template) -> dict:
             "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "apart": apart,
             "length": " * ".join(map(model.spell.extent, k.axes)), "m": part(model, m), "n": part(model, n),
             "columns": " * ".join(map(model.spell.extent, n.axes)),
-            "parts": None if in_place else scratch(m.size * width), "sums": scratch(m.size * width),
-            "turned": scratch(max(SQUARE * SQUARE, rows * width)) if turned else None, **nests,
+            "parts": None if nests["b"]["turn"] else scratch(m.size * width), "sums": scratch(m.size * width),
+            "turned": scratch(turned) if turned else None, "some": model.spell.arg(some),
+            "deep": model.spell.arg(deep), "apiece": apiece, "abreast": ABREAST, **nests,
             "epilogue": epilogue(model, s)}
 
 
@@ -128,11 +138,11 @@ def gemm(model, s: Template) -> dict:
     if symmetric:
         need(model, register, "square", "turn", "anyturn")
     opposite = scratch(group * (rows + SPARE)) if symmetric else None
-    return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "spare": SPARE,
+    return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "deep": DEEP, "spare": SPARE,
             "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
-            "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * SQUARE) if squares else None, **nests,
+            "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * (DEEP + SPARE)) if squares else None, **nests,
             "plain": plain, "ahead": None if plain or symmetric else _ahead(model, s),
             "below": f"{n.block.name} < {m.block.name}" if symmetric else None, "opposite": opposite,
             "epilogue": None if plain else epilogue(model, s)}
@@ -169,7 +179,7 @@ def _panels(model, s: Template, operand: Operand, rows: int, columns: int) -> di
     laid = _in_panels(model, s, operand) if operand.name == "b" else None
     direct = None if laid else matrix_in_memory(model, s, operand, "k_from", start)
     if turn:
-        nest = squares(model, s, operand, outer, "k")
+        nest = squares(model, s, operand, outer, "k", DEEP + SPARE)
     elif not direct:
         nest = Nest(model, s, {outer: (start, stop), "k": ("k_from", "k_to")}, operand, (outer, width))
         if operand.name == "b":
@@ -204,12 +214,16 @@ def _in_panels(model, s: Template, operand: Operand) -> dict | None:
             "vector": vector_bytes(), "width": width, "stride": model.spell.arg(stride)}
 
 
-def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
-    """Fill rows of a along k, or sweep rows of b; or turn squares of them, as in _panels."""
+def _few_rows(model, s: Template, operand: Operand, row: str, apiece: str) -> dict:
+    """Fill rows of a along k, or turn squares of them as in _panels; sweep rows of b, or go along columns."""
     outer = "m" if operand.name == "a" else "n"
     turn = (innermost(operand.body).axis in s.walked(operand)["k"].axes) != (outer == "m")
-    if turn:
-        nest = squares(model, s, operand, *(("k", "m") if outer == "m" else ("n", "k")))
+    if turn and outer == "m":
+        nest = squares(model, s, operand, "k", "m")
+    elif turn:
+        nest = Nest(model, s, {"n": ("n_part", "n_end"), "k": ("k_part", "k_end")}, operand)
+        nest.target = lambda at: f"turned[({at['n']} - n_left) * {apiece} + {at['k']} - k_from]"
+        nest.copy(operand, "run", lambda at: (f"turned + ({at['n']} - n_left) * {apiece} + k_part - k_from", "k_part"))
     elif outer == "n":
         nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")}, operand)
         nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
@@ -223,11 +237,11 @@ def _few_rows(model, s: Template, operand: Operand, row: str) -> dict:
             "body": None if direct and turn and outer == "n" else nest.statements(operand.body)}
 
 
-def squares(model, s: Template, operand: Operand, down: str, along: str) -> Nest:
-    """Fill a square that is turned afterwards."""
+def squares(model, s: Template, operand: Operand, down: str, along: str, stride: int = SQUARE) -> Nest:
+    """Fill a square, or what lies `stride` apart, that is turned afterwards."""
     nest = Nest(model, s, {x: (f"{x}_part", f"{x}_end") for x in (down, along)}, operand)
-    nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {SQUARE} + {at[along]} - {along}_part]"
-    nest.copy(operand, "run", lambda at: (f"turned + ({at[down]} - {down}_part) * {SQUARE}", f"{along}_part"))
+    nest.target = lambda at: f"turned[({at[down]} - {down}_part) * {stride} + {at[along]} - {along}_part]"
+    nest.copy(operand, "run", lambda at: (f"turned + ({at[down]} - {down}_part) * {stride}", f"{along}_part"))
     return nest
 
 
