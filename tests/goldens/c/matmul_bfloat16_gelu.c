@@ -362,7 +362,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_ea1975e9(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_ae7d1123(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -436,15 +436,15 @@ int64_t contract_dot_cast_ea1975e9(void *const *buf, const int64_t *arg, int64_t
                             const int64_t m_to = MIN(m_from + a7, m_last);
                             if (n_left == n_first || m_last - m_first > a7) {
                                 for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
-                                    for (int64_t k_part = k_from; k_part < k_to; k_part += 64) {
+                                    for (int64_t k_part = k_from; k_part < k_to; k_part += 256) {
                                         const int64_t m_end = MIN(m_part + 60, m_to);
-                                        const int64_t k_end = MIN(k_part + 64, k_to);
+                                        const int64_t k_end = MIN(k_part + 256, k_to);
                                         for (int64_t m = m_part; m < m_end; m++) {
                                             for (int64_t k = k_part; k < k_end; k++) {
-                                                turned[(m - m_part) * 64 + k - k_part] = (float)gc_load_bfloat16(x0[k + m * a2]);
+                                                turned[(m - m_part) * 272 + k - k_part] = (float)gc_load_bfloat16(x0[k + m * a2]);
                                             }
                                         }
-                                        gc_turn_a(turned, 64, m_end - m_part, k_end - k_part,
+                                        gc_turn_a(turned, 272, m_end - m_part, k_end - k_part,
                                                   a_panels + (m_part - m_from) * 513 + (k_part - k_from) * GC_ROWS);
                                     }
                             }

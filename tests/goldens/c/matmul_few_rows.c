@@ -46,6 +46,7 @@ enum { GC_AMD = 1, GC_ZEN5 = 0 };
 #else
 enum { GC_AMD = 0, GC_ZEN5 = 0 };
 #endif
+#define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_AMD && GC_VECTOR == 32 ? 1 << 23 : 0)   /* bytes that their L3 cache may keep */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -375,7 +376,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_8aed1512(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -396,6 +397,8 @@ int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begi
     const int64_t a13 = arg[13];
     const int64_t a14 = arg[14];
     const int64_t a15 = arg[15];
+    const int64_t a16 = arg[16];
+    const int64_t a17 = arg[17];
     const int64_t stop = MIN(end * 1, a1 * a0);
     int64_t at = begin * 1;
     int64_t mb = at % a0;
@@ -403,22 +406,21 @@ int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begi
     for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b, for few m */
         {
-            const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
-            const int64_t n_first = nb * a11, n_last = MIN(nb * a11 + a11, a10);
+            const int64_t m_first = mb * a10, m_last = MIN(mb * a10 + a10, a9);
+            const int64_t n_first = nb * a12, n_last = MIN(nb * a12 + a12, a11);
             float *restrict a_rows = (float *)((char *)scratch + 0);
-            float *restrict parts = (float *)((char *)scratch + a12);
-            float *restrict dot0 = (float *)((char *)scratch + a13);
-            float *restrict turned = (float *)((char *)scratch + a14);
+            float *restrict parts = (float *)((char *)scratch + a13);
+            float *restrict dot0 = (float *)((char *)scratch + a14);
             const int64_t m_from = m_first, m_to = m_last;
             const int64_t stride = (n_last - n_first + GC_PAIR - 1) / GC_PAIR * GC_PAIR + 80;
-            for (int64_t k_first = 0; k_first < a7; k_first += 4096) {
-                const int64_t k_last = MIN(k_first + 4096, a7);
+            for (int64_t k_first = 0; k_first < a8; k_first += 4096) {
+                const int64_t k_last = MIN(k_first + 4096, a8);
                 {
                     const int64_t k_from = k_first, k_to = k_last;
                     {
                         for (int64_t m = m_from; m < m_to; m++) {
                             for (int64_t k = k_from; k < k_to; k++) {
-                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
+                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a4];
                             }
                         }
                     }
@@ -426,8 +428,8 @@ int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begi
                 for (int64_t k_from = k_first; k_from < k_last; k_from += 512) {
                     const int64_t k_to = MIN(k_from + 512, k_last);
                     const int64_t k_part = k_from;
-                    gc_sweep(m_last - m_first, a_rows + k_from - k_first, a2, &x1[k_part * a4 + n_first],
-                             a5, n_last - n_first, k_to - k_from, k_from, a7 - k_to,
+                    gc_sweep(m_last - m_first, a_rows + k_from - k_first, a2, &x1[k_part * a5 + n_first],
+                             a6, n_last - n_first, k_to - k_from, k_from, a8 - k_to,
                              parts, dot0, stride, 1, 1, k_from > 0);
                 }
             }
@@ -435,7 +437,7 @@ int64_t contract_dot_0b4e43cb(void *const *buf, const int64_t *arg, int64_t begi
             for (int64_t m = m_from; m < m_to; m++) {
                 #pragma GCC ivdep
                 for (int64_t n = n_from; n < n_to; n++) {
-                    y0[m * a15 + n] = dot0[(m - m_from) * stride + n - n_from];
+                    y0[m * a17 + n] = dot0[(m - m_from) * stride + n - n_from];
                 }
             }
         }

@@ -140,6 +140,7 @@ enum { GC_AMD = 1, GC_ZEN5 = 0 };
 #else
 enum { GC_AMD = 0, GC_ZEN5 = 0 };
 #endif
+#define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_AMD && GC_VECTOR == 32 ? 1 << 23 : 0)   /* bytes that their L3 cache may keep */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -375,8 +376,10 @@ static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *r
 
 /* more rows of a; what lies in lanes is 256 KB at most: a vector of rows of 8 chunks of k, or 64 rows of one */
 static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
-    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict sums, int64_t stride, int more)
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, int near, float *restrict sums, int64_t stride,
+    int more)
 {
+    (void)near;
     float lanes[(rows + GC_LANES - 1) / GC_LANES * GC_LANES * count] __attribute__((aligned(64)));
     float parts[8][GC_LANES] __attribute__((aligned(64)));
     for (int64_t r = 0; r < rows; r += GC_LANES) {
@@ -412,11 +415,11 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
 #else
 #define GC_PANEL_LINES MAX(2 * GC_PAIR * (int)sizeof(float) / 64, 2)  /* of two of k */
 
-/* `rows` rows of a, side by side, times a panel of two vectors of columns, `count` of k deep: the chains of a chunk
-   grow in `parts`. For each two of k, so many lines are asked for. */
+/* `rows` rows of a times a panel of two vectors of columns, `count` of k deep: the chains of a chunk grow in `parts`.
+   For each two of k, so many lines are asked for. */
 static inline __attribute__((always_inline)) void gc_row_tile(const int rows, const int lines,
-    const float *restrict a, const float *restrict panel, int64_t count, float *restrict parts, int start,
-    gc_ahead *ahead)
+    const float *restrict a, int64_t a_stride, const float *restrict panel, int64_t count, float *restrict parts,
+    int start, gc_ahead *ahead)
 {
     gc_vector c[6][2];
     gc_ahead next = *ahead;
@@ -426,13 +429,13 @@ static inline __attribute__((always_inline)) void gc_row_tile(const int rows, co
         for (int v = 0; v < 2; v++) c[r][v] = start ? (gc_vector){0} : ((const gc_vector *)(parts + r * GC_PAIR))[v];
 #pragma GCC unroll 2
     for (int64_t k = 0; k < count; k++) {
-        if (k & 1) gc_ask(&next, lines);
+        if (lines && (k & 1)) gc_ask(&next, lines);
         gc_vector y[2] = {((const gc_vector *)panel)[2 * k], ((const gc_vector *)panel)[2 * k + 1]};
         GC_KEEP(y[0]);
         GC_KEEP(y[1]);
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++) {
-            const gc_vector factor = a[rows * k + r] - (gc_vector){0};
+            const gc_vector factor = a[r * a_stride + k] - (gc_vector){0};
             c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
             c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
         }
@@ -453,17 +456,12 @@ static inline int64_t gc_row_step(int64_t left)
 /* more rows of a, for a chunk of k: what is turned of two vectors of columns lies in the L1 cache while all rows of a
    meet it */
 static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
-    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *restrict sums, int64_t stride, int more)
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, int near, float *restrict sums, int64_t stride,
+    int more)
 {
+    const int asks = !GC_AMD || !near;
     float panel[64 * GC_PAIR] __attribute__((aligned(64)));
     float parts[64 * GC_PAIR] __attribute__((aligned(64)));
-    float factors[32768];
-    for (int64_t r = 0, step; r < rows; r += step) {
-        step = gc_row_step(rows - r);
-        for (int64_t i = 0; i < step; i++)
-            for (int64_t k = 0; k < count; k++)
-                factors[r * 512 + k * step + i] = a[MIN(r + i, rows - 1) * a_stride + k];
-    }
     for (int64_t n = 0; n < columns; n += GC_PAIR) {
         const float *column[2 * GC_LANES];
         for (int64_t r = 0; r < 2 * GC_LANES; r++) column[r] = b + MIN(n + r, columns - 1) * b_stride;
@@ -482,11 +480,13 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
             }
             for (int64_t r = 0, step; r < rows; r += step) {
                 step = gc_row_step(rows - r);
-                const float *from = factors + r * 512 + k * step;
+                const float *from = a + r * a_stride + k;
                 float *to = parts + r * GC_PAIR;
-                if (step < 6) gc_row_tile(4, GC_PANEL_LINES / 2, from, panel, some, to, !k, &ahead);
-                else if (rows > 6) gc_row_tile(6, GC_PANEL_LINES / 2, from, panel, some, to, !k, &ahead);
-                else gc_row_tile(6, GC_PANEL_LINES, from, panel, some, to, !k, &ahead);
+                if (!asks && step < 6) gc_row_tile(4, 0, from, a_stride, panel, some, to, !k, &ahead);
+                else if (!asks) gc_row_tile(6, 0, from, a_stride, panel, some, to, !k, &ahead);
+                else if (step < 6) gc_row_tile(4, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
+                else if (rows > 6) gc_row_tile(6, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
+                else gc_row_tile(6, GC_PANEL_LINES, from, a_stride, panel, some, to, !k, &ahead);
             }
         }
         for (int64_t r = 0; r < rows; r++)
@@ -507,7 +507,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
         const int64_t most = GC_VECTOR == 64 && rows <= GC_LANES ? count : 512;
         for (int64_t k = 0; k < count; k += most, more = 1)
             gc_more_rows(rows, a + k, a_stride, b + k, b_stride, columns, MIN(count - k, most),
-                         MAX(count - k - most, 0), sums, stride, more);
+                         MAX(count - k - most, 0), near, sums, stride, more);
         return;
     }
     const int64_t done = rows > 4 ?
@@ -525,7 +525,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_f08e8573(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_e3b81359(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -543,6 +543,9 @@ int64_t contract_dot_f08e8573(void *const *buf, const int64_t *arg, int64_t begi
     const int64_t a10 = arg[10];
     const int64_t a11 = arg[11];
     const int64_t a12 = arg[12];
+    const int64_t a13 = arg[13];
+    const int64_t a14 = arg[14];
+    const int64_t a15 = arg[15];
     const int64_t stop = MIN(end * 1, a1 * a0);
     int64_t at = begin * 1;
     int64_t mb = at % a0;
@@ -550,35 +553,35 @@ int64_t contract_dot_f08e8573(void *const *buf, const int64_t *arg, int64_t begi
     for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b, for few m */
         {
-            const int64_t m_first = mb * a8, m_last = MIN(mb * a8 + a8, a7);
-            const int64_t n_first = nb * a10, n_last = MIN(nb * a10 + a10, a9);
+            const int64_t m_first = mb * a9, m_last = MIN(mb * a9 + a9, a8);
+            const int64_t n_first = nb * a11, n_last = MIN(nb * a11 + a11, a10);
             float *restrict a_rows = (float *)((char *)scratch + 0);
-            float *restrict dot0 = (float *)((char *)scratch + a11);
+            float *restrict dot0 = (float *)((char *)scratch + a12);
             const int64_t m_from = m_first, m_to = m_last;
             const int64_t stride = (n_last - n_first + GC_PAIR - 1) / GC_PAIR * GC_PAIR + 80;
-            for (int64_t k_first = 0; k_first < a6; k_first += 4096) {
-                const int64_t k_last = MIN(k_first + 4096, a6);
+            for (int64_t k_first = 0; k_first < a7; k_first += 4096) {
+                const int64_t k_last = MIN(k_first + 4096, a7);
                 {
                     const int64_t k_from = k_first, k_to = k_last;
                     {
                         for (int64_t m = m_from; m < m_to; m++) {
                             for (int64_t k = k_from; k < k_to; k++) {
-                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a3];
+                                a_rows[(m - m_from) * a2 + k - k_from] = x0[k + m * a4];
                             }
                         }
                     }
                 }
                 {
-                    const int64_t n_part = n_first, k_part = k_first, bytes = a9 * a6 * sizeof *a_rows;
-                    gc_columns(m_last - m_first, a_rows, a2, &x1[k_part + n_part * a4], a5,
-                               n_last - n_first, k_last - k_first, bytes <= GC_ZEN5 << 24, dot0, stride, k_first > 0);
+                    const int64_t n_part = n_first, k_part = k_first, bytes = a10 * a7 * sizeof *a_rows;
+                    gc_columns(m_last - m_first, a_rows, a2, &x1[k_part + n_part * a5], a6,
+                               n_last - n_first, k_last - k_first, bytes <= GC_NEAR, dot0, stride, k_first > 0);
                 }
             }
             const int64_t n_from = n_first, n_to = n_last;
             for (int64_t m = m_from; m < m_to; m++) {
                 #pragma GCC ivdep
                 for (int64_t n = n_from; n < n_to; n++) {
-                    y0[m * a12 + n] = dot0[(m - m_from) * stride + n - n_from];
+                    y0[m * a15 + n] = dot0[(m - m_from) * stride + n - n_from];
                 }
             }
         }
