@@ -142,7 +142,8 @@ def gemm(model, s: Template) -> dict:
             "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
-            "sums": None if plain else scratch(sums), "turned": scratch(SQUARE * (DEEP + SPARE)) if squares else None, **nests,
+            "sums": None if plain else scratch(sums),
+            "turned": scratch(SQUARE * (DEEP + SPARE)) if squares else None, **nests,
             "plain": plain, "ahead": None if plain or symmetric else _ahead(model, s),
             "below": f"{n.block.name} < {m.block.name}" if symmetric else None, "opposite": opposite,
             "epilogue": None if plain else epilogue(model, s)}
@@ -223,7 +224,8 @@ def _few_rows(model, s: Template, operand: Operand, row: str, apiece: str) -> di
     elif turn:
         nest = Nest(model, s, {"n": ("n_part", "n_end"), "k": ("k_part", "k_end")}, operand)
         nest.target = lambda at: f"turned[({at['n']} - n_left) * {apiece} + {at['k']} - k_from]"
-        nest.copy(operand, "run", lambda at: (f"turned + ({at['n']} - n_left) * {apiece} + k_part - k_from", "k_part"))
+        nest.copy(operand, "run",
+                  lambda at: (f"turned + ({at['n']} - n_left) * {apiece} + k_part - k_from", "k_part"))
     elif outer == "n":
         nest = Nest(model, s, {"n": ("n_first", "n_last"), "k": ("k_part", "k_end")}, operand)
         nest.target = lambda at: f"turned[({at['k']} - k_part) * stride + {at['n']} - n_first]"
