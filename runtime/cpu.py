@@ -27,9 +27,10 @@ STORE = cache.Store("kernels")
 TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
 UNITS = {
     "c-amx": "AMX, for bfloat16, int8 and uint8",
-    "c-vnni": "VNNI, for int8 and uint8",
+    "c-bytes": "sums of products of int8 and uint8",
     "c": "none",
 }
+BYTES = {"avx512_vnni", "avx2"}  # products of bytes, or of 16 bits, that are added up at once
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # <asm/prctl.h>
 
 
@@ -51,7 +52,7 @@ class CpuBackend:
     kind = "cpu"
 
     def __init__(self) -> None:
-        self.dialect = "c-amx" if has_matrix_unit() else "c-vnni" if "avx512_vnni" in instruction_sets() else "c"
+        self.dialect = "c-amx" if has_matrix_unit() else "c-bytes" if BYTES & instruction_sets() else "c"
         self._lock = threading.RLock()
         self._native: native.Native | None = None
         self._early: list[Started] = []  # the native library and kernels, on their way

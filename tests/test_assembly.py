@@ -191,7 +191,7 @@ def test_what_one_stream_brings_from_memory_is_asked_for_early(assembly):
 
 @needs_avx2
 def test_columns_behind_a_panel_are_asked_for(assembly):
-    """By more rows than four, while they multiply; by fewer, where the processor likes to be asked in order, which those
+    """By more rows than four, as they multiply; by fewer, where the processor likes to be asked in order, which those
     without AVX-512 do not: they leave out what they are asked for while too much is on its way."""
     columns = array(1024, 1024)
     assert count(assembly(array(8, 1024) @ columns.mT), AHEAD) > 0

@@ -104,7 +104,7 @@ def test_long_sums_are_of_chunks():
 @pytest.mark.parametrize("left", BYTES)
 @pytest.mark.parametrize("right", BYTES)
 @pytest.mark.parametrize("m, k, n", SHAPES)
-@pytest.mark.parametrize("dialect", ["c-amx", "c-vnni"])
+@pytest.mark.parametrize("dialect", ["c-amx", "c-bytes"])
 def test_bytes_are_exact(dialect, left, right, m, k, n, monkeypatch):
     monkeypatch.setattr(backends.get("cpu"), "dialect", dialect)
     for turned in ((False, False), (True, False), (False, True), (True, True)):
@@ -276,7 +276,7 @@ def test_threads_change_no_bit():
 
 def test_bytes_without_tiles(monkeypatch):
     """A process that may not use them would end at the first one."""
-    monkeypatch.setattr(backends.get("cpu"), "dialect", "c-vnni")
+    monkeypatch.setattr(backends.get("cpu"), "dialect", "c-bytes")
     a, b = gc.zeros((20, 40), dtype=gc.int8), gc.zeros((40, 30), dtype=gc.int8)
     (kernel,) = gc.plan(gc.realize(a).astype(gc.int32) @ gc.realize(b).astype(gc.int32)).kernels
     assert "gc_mma(" in kernel.source and "tdp" not in kernel.source and "ldtilecfg" not in kernel.source
@@ -369,5 +369,7 @@ def test_a_processor_that_has_no_tiles_or_may_not_use_them(monkeypatch):
     monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "amx_tile"}))
     assert cpu.CpuBackend().dialect == "c" and target_of("c").matrix == ()
     monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "avx512_vnni"}))
-    assert cpu.CpuBackend().dialect == "c-vnni" and target_of("c-vnni").matrix == ("int8",)
+    assert cpu.CpuBackend().dialect == "c-bytes" and target_of("c-bytes").matrix == ("int8",)
+    monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx2", "fma"}))
+    assert cpu.CpuBackend().dialect == "c-bytes"
     assert target_of("c-amx").matrix == ("bfloat16", "int8")

@@ -33,7 +33,7 @@ def mma(model, s: Template) -> dict:
     rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
     width = rounded_up(n.length, GROUP)
     columns = min(width, max(FAR // line // GROUP, 1) * GROUP)
-    need(model, "float", "vectors", "square", "turn", "fma")
+    need(model, "float", "vectors", "square", "turn", "fma", "keep")
     for held in dict.fromkeys(memory.values()):
         model.spell.helpers[f"gc_mma_tiles_{held}"] = None
     tiles = "bfloat16" in model.spell.language.target.matrix       # else there are words of bytes alone
