@@ -415,12 +415,13 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
 #else
 #define GC_PANEL_LINES MAX(2 * GC_PAIR * (int)sizeof(float) / 64, 2)  /* of two of k */
 
-/* `rows` rows of a times a panel of two vectors of columns, `count` of k deep: the chains of a chunk grow in `parts`.
-   For each two of k, so many lines are asked for. */
-static inline __attribute__((always_inline)) void gc_row_tile(const int rows, const int lines,
-    const float *restrict a, int64_t a_stride, const float *restrict panel, int64_t count, float *restrict parts,
+/* `rows` rows of a, or one less (`down`), times a panel of two vectors of columns, `count` of k deep: the chains of a
+   chunk grow in `parts`. For each two of k, so many lines are asked for. */
+static inline __attribute__((always_inline)) void gc_row_tile(const int rows, int64_t down, const int lines,
+    const float *a, int64_t a_stride, const float *restrict panel, int64_t count, float *restrict parts,
     int start, gc_ahead *ahead)
 {
+    const float *const last = a + (MIN(down, rows) - 1) * a_stride;
     gc_vector c[6][2];
     gc_ahead next = *ahead;
 #pragma GCC unroll 6
@@ -435,7 +436,7 @@ static inline __attribute__((always_inline)) void gc_row_tile(const int rows, co
         GC_KEEP(y[1]);
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++) {
-            const gc_vector factor = a[r * a_stride + k] - (gc_vector){0};
+            const gc_vector factor = (r < rows - 1 ? a + r * a_stride : last)[k] - (gc_vector){0};
             c[r][0] = gc_fma_vector(factor, y[0], c[r][0]);
             c[r][1] = gc_fma_vector(factor, y[1], c[r][1]);
         }
@@ -454,7 +455,7 @@ static inline int64_t gc_row_step(int64_t left)
 }
 
 /* more rows of a, for a chunk of k: what is turned of two vectors of columns lies in the L1 cache while all rows of a
-   meet it */
+   meet it, the last one twice where a tile is for one more */
 static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
     int64_t b_stride, int64_t columns, int64_t count, int64_t rest, int near, float *restrict sums, int64_t stride,
     int more)
@@ -482,11 +483,16 @@ static inline void gc_more_rows(int64_t rows, const float *restrict a, int64_t a
                 step = gc_row_step(rows - r);
                 const float *from = a + r * a_stride + k;
                 float *to = parts + r * GC_PAIR;
-                if (!asks && step < 6) gc_row_tile(4, 0, from, a_stride, panel, some, to, !k, &ahead);
-                else if (!asks) gc_row_tile(6, 0, from, a_stride, panel, some, to, !k, &ahead);
-                else if (step < 6) gc_row_tile(4, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
-                else if (rows > 6) gc_row_tile(6, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
-                else gc_row_tile(6, GC_PANEL_LINES, from, a_stride, panel, some, to, !k, &ahead);
+                if (!asks && step < 6)
+                    gc_row_tile(4, rows - r, 0, from, a_stride, panel, some, to, !k, &ahead);
+                else if (!asks)
+                    gc_row_tile(6, rows - r, 0, from, a_stride, panel, some, to, !k, &ahead);
+                else if (step < 6)
+                    gc_row_tile(4, rows - r, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
+                else if (rows > 6)
+                    gc_row_tile(6, rows - r, GC_PANEL_LINES / 2, from, a_stride, panel, some, to, !k, &ahead);
+                else if (1)
+                    gc_row_tile(6, rows - r, GC_PANEL_LINES, from, a_stride, panel, some, to, !k, &ahead);
             }
         }
         for (int64_t r = 0; r < rows; r++)
@@ -525,7 +531,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_e3b81359(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_78b45ee7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
