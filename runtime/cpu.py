@@ -27,7 +27,7 @@ STORE = cache.Store("kernels")
 TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
 UNITS = {
     "c-amx": "AMX, for bfloat16, int8 and uint8",
-    "c-bytes": "sums of products of int8 and uint8",
+    "c-bytes": "VNNI or AVX2, for int8 and uint8",
     "c": "none",
 }
 BYTES = {"avx512_vnni", "avx2"}  # products of bytes, or of 16 bits, that are added up at once

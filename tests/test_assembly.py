@@ -196,6 +196,9 @@ def test_columns_behind_a_panel_are_asked_for(assembly):
     columns = array(1024, 1024)
     assert count(assembly(array(8, 1024) @ columns.mT), AHEAD) > 0
     assert (count(assembly(array(1, 1024) @ columns.mT), AHEAD) > 0) == (IS_AMD and WIDE == "zmm")
+    text = assembly(array(4, 1024) @ columns.mT)
+    assert count(text, AHEAD) > 0
+    assert count(text[text.index("\ngc_columns"):], AHEAD) > 0 or (IS_AMD and WIDE == "ymm")
 
 
 @needs_avx2

@@ -343,7 +343,7 @@ def bits(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("flags", [["-U__AVX512VNNI__"], ["-mno-avx512f"]])
+@pytest.mark.parametrize("flags", [["-U__AVX512VNNI__"], ["-mno-avx512f"], ["-U__AVX2__"]])
 def test_plain_c_has_the_same_bits_with_other_vectors(bits, flags):
     assert bits("-U__AMX_TILE__", *flags) == bits.plain
 

@@ -188,7 +188,7 @@ static inline __attribute__((always_inline)) void gc_along_rows(const int rows, 
     float *restrict chains, int64_t apart, gc_ahead *ahead)
 {
     gc_vector x[GC_ALONG][GC_ALONG_STEPS], y[GC_ALONG_STEPS][GC_ALONG_ABREAST];
-#pragma GCC unroll 16
+#pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
         for (int k = 0; k < steps; k++) x[r][k] = a[MIN(r, down - 1) * a_stride + k] - (gc_vector){0};
@@ -204,7 +204,7 @@ static inline __attribute__((always_inline)) void gc_along_rows(const int rows, 
                 GC_KEEP(y[k][v]);
             }
         }
-#pragma GCC unroll 16
+#pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
             if (n * (int64_t)sizeof *b % 64 == 0) gc_ask_in_turn(ahead, steps, r, rows);
             gc_vector *to = (gc_vector *)(chains + r * apart + n), chain[GC_ALONG_ABREAST];
@@ -376,7 +376,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_8aed1512(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_e94b699a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
