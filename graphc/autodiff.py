@@ -26,14 +26,14 @@ from graphc.ir.derivatives import Region, matching
 from graphc.ir.node import Node, topological, untracked, variable
 from graphc.ir.ops import ALIAS, FAST, GET, LIBRARY
 from graphc.pytree import flatten, unflatten
-from graphc.tensor import LEAF, Tensor, handles, levels
+from graphc.tensor import LEAF, Tensor, handles, history, levels
 
 __all__ = ["backward", "grad", "jvp", "no_grad", "stop_gradient", "value_and_grad", "vjp", "zero_grad"]
 
 MOST_PARTS = 32     # more slices of one tensor than this get their gradients by updates, not by one concat
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def _take_bit() -> int:
@@ -56,10 +56,21 @@ def _level() -> Iterator[int]:
     """The bit of one more level of differentiation."""
     bit = _take_bit()
     try:
-        with unlimited():
-            yield bit
+        yield bit
     finally:
         _give_back(bit)
+
+
+@contextmanager
+def _with_history(bit: int) -> Iterator[int]:
+    """Record with a history, whatever `no_grad` around a transform says: it is meant for what comes out. Yields the
+    bits that results are cut off: the transform's own, or all of them."""
+    paused, history.paused = history.paused, 0
+    try:
+        with unlimited():
+            yield -1 if paused else bit
+    finally:
+        history.paused = paused
 
 
 def _handle(node: Node) -> Tensor:
@@ -216,18 +227,18 @@ def _as_variables(tree, bit: int, name: str, where: str) -> tuple[list[Node], ob
     return nodes, unflatten(structure, leaves)
 
 
-def _with_gradients(tree, found: Sequence[Tensor | None], nodes: Sequence[Node], bit: int):
+def _with_gradients(tree, found: Sequence[Tensor | None], nodes: Sequence[Node], cut: int):
     """Gradients in the structure of the argument they belong to; zeros where nothing depends on it."""
     leaves, structure = flatten(tree)
-    gradients = iter([gc.zeros(n.shape, dtype=n.dtype) if g is None else _handle(untracked(g.node, bit))
+    gradients = iter([gc.zeros(n.shape, dtype=n.dtype) if g is None else _handle(untracked(g.node, cut))
                       for g, n in zip(found, nodes, strict=True)])
     return unflatten(structure, [None if leaf is None else next(gradients) for leaf in leaves])
 
 
-def _freed(tree, bit: int):
+def _freed(tree, cut: int):
     """The results of a function, cut off its variables."""
     leaves, structure = flatten(tree)
-    return unflatten(structure, [_handle(untracked(x.node, bit)) if isinstance(x, Tensor) else x for x in leaves])
+    return unflatten(structure, [_handle(untracked(x.node, cut)) if isinstance(x, Tensor) else x for x in leaves])
 
 
 def value_and_grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable:
@@ -246,7 +257,7 @@ def value_and_grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool 
             if not -len(args) <= n < len(args):
                 raise GradientError(f"argnums has {n}, but there are {len(args)} positional arguments", op="grad",
                                     fix="pass what is differentiated by position")
-        with _level() as bit:
+        with _level() as bit, _with_history(bit) as cut:
             args = list(args)
             given = {n: args[n] for n in numbers}
             nodes = {}
@@ -258,9 +269,9 @@ def value_and_grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool 
             everything = [node for n in numbers for node in nodes[n]]
             start = gc.ones((), dtype=value.dtype)
             found = iter(pull_back([(value.node, start)], everything, bit))
-            gradients = tuple(_with_gradients(given[n], [next(found) for _ in nodes[n]], nodes[n], bit)
+            gradients = tuple(_with_gradients(given[n], [next(found) for _ in nodes[n]], nodes[n], cut)
                               for n in numbers)
-            value = _freed((value, aux) if has_aux else value, bit)
+            value = _freed((value, aux) if has_aux else value, cut)
         return value, gradients[0] if isinstance(argnums, int) else gradients
 
     wrapped.graphc_results = ("outputs", "gradients")       # for estimate_memory
@@ -288,8 +299,8 @@ def grad(f: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
     depends on the arguments raise GradientError, for no gradient passes them: `detach()` says that none shall.
 
     The gradient of a complex variable is dL/dRe + i dL/dIm, as in PyTorch. Where a function has no derivative it is 0
-    (abs and relu at 0) or shared (ties in max). Raises GradientError, ShapeError (no number), DTypeError (integer
-    variables).
+    (abs and relu at 0) or shared (ties in max). Inside `no_grad` the gradient is the same, and has no history itself.
+    Raises GradientError, ShapeError (no number), DTypeError (integer variables).
 
     Source: reverse accumulation, Griewank & Walther, *Evaluating Derivatives* (2008).
 
@@ -323,7 +334,7 @@ def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
     """
     bit = _take_bit()   # as long as `pull` may be called
     try:
-        with unlimited():
+        with _with_history(bit) as cut:
             pairs = [_as_variables(primal, bit, "vjp", f"primal {k}") for k, primal in enumerate(primals)]
             nodes = [of_this for of_this, _ in pairs]
             result = f(*(arg for _, arg in pairs))
@@ -338,15 +349,15 @@ def vjp(f: Callable, *primals, has_aux: bool = False) -> tuple:
         gs, given = flatten(cotangents)
         if given != structure:
             raise GradientError("the gradients have another structure than the results", op="vjp")
-        with unlimited():
+        with _with_history(bit) as cut:
             starts = [(node, _start(g, node)) for node, g in zip(results, gs, strict=True)]
             found = iter(pull_back(starts, [n for part in nodes for n in part], bit))
-            return tuple(_with_gradients(primal, [next(found) for _ in part], part, bit)
+            return tuple(_with_gradients(primal, [next(found) for _ in part], part, cut)
                          for primal, part in zip(primals, nodes, strict=True))
 
     weakref.finalize(pull, _give_back, bit).atexit = False
-    value = _freed(value, bit)
-    return (value, pull, _freed(aux, bit)) if has_aux else (value, pull)
+    value = _freed(value, cut)
+    return (value, pull, _freed(aux, cut)) if has_aux else (value, pull)
 
 
 def _start(g, node: Node) -> Tensor:

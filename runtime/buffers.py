@@ -167,7 +167,7 @@ class Pool:
         self.in_use = 0
         self.high_water = 0
         self.cached = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._free: dict[int, list[Block]] = {}  # by size class
         self._lists: dict[int, list[Block]] = {}  # the same lists by the number of bytes asked for
         self._taken: dict[int, int] = {}  # bytes of the slabs of each size class
@@ -247,10 +247,11 @@ class Pool:
     def _release(self, excess: int) -> None:
         """Give large blocks back to the system, the largest first, until `excess` bytes are gone."""
         for size in sorted(self._free, reverse=True):
-            while size > SLAB // 2 and excess > 0 and self._free[size]:
-                self._free[size].pop()
-                self.cached -= size
-                excess -= size
+            with contextlib.suppress(IndexError):   # none is left
+                while size > SLAB // 2 and excess > 0:
+                    self._free[size].pop()
+                    self.cached -= size
+                    excess -= size
 
     def _check_system(self, nbytes: int) -> None:
         if nbytes <= memory.available_bytes():
@@ -270,7 +271,7 @@ class Pool:
 
     def after_fork(self) -> None:
         """In the child the lock may be held by a thread that does not exist here."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
 
 def over_limit(nbytes: int, used: int) -> OutOfMemory:

@@ -220,7 +220,7 @@ class CupyQueue:
         self.options = ("-std=c++17", *own)
         self._staging = [_Stage(cupy) for _ in range(STAGES)]
         self._uploads = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._after_fork)
 
@@ -406,7 +406,8 @@ class _Tables:
         self, program: Program, kernels: Mapping[KernelSource, Any], pool: DevicePool, layout: Layout, copy: Any
     ):
         self._queue: Any = pool.queue
-        self._lock = threading.Lock()  # from the upload to the last launch: tables of two runs must not mix
+        self._lock = threading.RLock()  # from the upload to the last launch: tables of two runs must not mix
+        self._uploaded: np.ndarray | None = None  # the words of a run that has not launched everything yet
         self._graph: Any = None
         self._runs = 0
         self._words: list[int] = []
@@ -465,19 +466,30 @@ class _Tables:
         own = tuple([b.handle.ptr + b.offset for b in (*outside, arena or fault, fault)])
         queue = self._queue
         with self._lock, queue.here():
-            words = self._tables.get(own)
+            interrupted = self._uploaded    # a run of this thread, which a signal handler came into
+            words = self._tables.get(own) if interrupted is None else None
             if words is None:
                 words = self._table_of(own)
             for word, number in self._scalars:
                 words[word] = params[number]
-            queue.upload(self._table.ptr, words)
-            if self._graph is not None:
-                self._graph.launch(queue.stream)
-                return
-            self._start()
-            self._runs += 1
-            if self._runs == DIRECT and len(self._launches) > 1 and not queue.hip:
-                self._capture()
+            self._uploaded = words
+            try:
+                self._launch(words)
+            finally:
+                self._uploaded = interrupted
+                if interrupted is not None:
+                    queue.upload(self._table.ptr, interrupted)
+
+    def _launch(self, words: np.ndarray) -> None:
+        queue = self._queue
+        queue.upload(self._table.ptr, words)
+        if self._graph is not None:
+            self._graph.launch(queue.stream)
+            return
+        self._start()
+        self._runs += 1
+        if self._runs == DIRECT and len(self._launches) > 1 and not queue.hip:
+            self._capture()
 
     def _table_of(self, own: tuple[int, ...]) -> np.ndarray:
         """The words of all tables for buffers at these addresses. A loop's buffers alternate between few places."""

@@ -165,7 +165,7 @@ class DevicePool:
         self.queue = queue
         self.in_use = self.high_water = 0
         self._free: dict[int, list[Block]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def allocate(self, nbytes: int) -> PooledBuffer:
         """A buffer of nbytes, with anything in it. Raises OutOfMemory."""

@@ -22,7 +22,7 @@ from graphc.runtime.compiler import first_error
 OPTIONS = ("--fmad=false", "-std=c++17", "--ptxas-options=-v")
 _USE = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_lock = threading.Lock()  # older versions are not thread-safe
+_lock = threading.RLock()  # older versions are not thread-safe
 
 
 class Cubin(Struct, frozen=True):

@@ -175,6 +175,7 @@ class _Queue:
             self.options += pocl.OPTIONS
         # Arguments belong to a kernel until it is enqueued; and not every driver takes calls of several threads.
         self._lock = threading.RLock()
+        self._launches = 0
 
     def build(self, kernel: KernelSource) -> Any:
         try:
@@ -236,16 +237,18 @@ class _Queue:
         words = _words_of(members, kernel.members) if kernel.members > 1 else members[0].words
         buffers = [buffer for member in members for buffer in member.buffers]
         buffers += list(members[0].buffers) * (kernel.members - len(members))
+        items = sum(member.groups for member in members) * self.group
         with self._lock:
-            entry = kernel.entry
-            for number, buffer in enumerate(buffers):
-                entry.set_arg(number, buffer.handle)
-            entry.set_arg(len(buffers), words)
-            entry.set_arg(len(buffers) + 1, fault.handle)
-            if shared:
-                entry.set_arg(len(buffers) + 2, self.cl.LocalMemory(shared))
-            groups = sum(member.groups for member in members)
-            self.cl.enqueue_nd_range_kernel(self.queue, entry, (groups * self.group,), (self.group,))
+            begun = -1
+            while begun != self._launches:      # else a signal handler launched the kernel with arguments of its own
+                begun = self._launches = self._launches + 1
+                for number, buffer in enumerate(buffers):
+                    kernel.entry.set_arg(number, buffer.handle)
+                kernel.entry.set_arg(len(buffers), words)
+                kernel.entry.set_arg(len(buffers) + 1, fault.handle)
+                if shared:
+                    kernel.entry.set_arg(len(buffers) + 2, self.cl.LocalMemory(shared))
+            self.cl.enqueue_nd_range_kernel(self.queue, kernel.entry, (items,), (self.group,))
 
     def finish(self) -> None:
         """Wait for all that was enqueued."""

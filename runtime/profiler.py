@@ -82,5 +82,5 @@ class Profiler:
 
 
 current: Profiler | None = None
-_lock = threading.Lock()
+_lock = threading.RLock()
 _finished: list[Any] = []  # a thread that began a step before the end still writes into the log

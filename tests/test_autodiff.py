@@ -97,6 +97,30 @@ def test_no_grad_and_detach_cut():
     assert not f().requires_grad
 
 
+def test_transforms_inside_no_grad():
+    """Only what comes out of them has no history."""
+    w, x = variable(3.0), gc.asarray([2.0])
+
+    def f(x):
+        return (w * x * x).sum()
+
+    with gc.no_grad():
+        (value, slope), (_, pull) = gc.value_and_grad(f)(x), gc.vjp(lambda x: w * x * x, x)
+        pulled, turn = pull(gc.ones(1))[0], gc.jvp(gc.sin, (0.0,), (2.0,))[1]
+    assert [t.item() for t in (value, slope, pulled, turn)] == [12, 12, 12, 2]
+    assert not any(t.requires_grad for t in (value, slope, pulled, turn))
+    assert gc.grad(f)(x).requires_grad
+
+    def by_constant(x):
+        with gc.no_grad():
+            slope = gc.grad(f)(x)
+        return (slope * x).sum()
+
+    assert gc.grad(by_constant)(x).item() == 12.0
+    with gc.no_grad():
+        assert gc.grad(lambda x: (gc.no_grad()(lambda: x * x)() * x).sum())(x).item() == 4.0
+
+
 def test_nesting():
     def f(x):
         return x ** 4

@@ -121,6 +121,30 @@ def test_what_others_enqueue_during_a_capture_runs(device, monkeypatch):
     assert other == ([15] if device == "cuda" else [])
 
 
+def test_a_run_inside_of_a_run_of_the_same_program(device, monkeypatch):
+    """As of a signal handler, which may come in before each launch."""
+    step = gc.jit(lambda x, scale: gc.softmax(gc.sum(x * scale, axis=1)))
+    x, y = (gc.asarray(np.arange(k, k + 12, dtype=np.float32).reshape(3, 4)) for k in (0, 5))
+    wanted = [step(x, 0.125).numpy(), step(y, 0.25).numpy()]
+    depth, start, inner = 0, cuda.CupyQueue.start, []
+
+    def interrupted(self, *arguments) -> None:
+        nonlocal depth
+        depth += 1
+        if depth == 1:
+            inner.append(step(y, 0.25))
+            gc.realize(inner[-1])
+        depth -= 1
+        start(self, *arguments)
+
+    monkeypatch.setattr(cuda.CupyQueue, "start", interrupted)
+    for _ in range(4):
+        np.testing.assert_array_equal(step(x, 0.125).numpy(), wanted[0])
+    assert inner
+    for result in inner:
+        np.testing.assert_array_equal(result.numpy(), wanted[1])
+
+
 def test_tables_are_kept_by_the_places_of_the_buffers(device, monkeypatch):
     """The same buffers again with other scalars, and more of them than are kept."""
     monkeypatch.setattr(cuda, "KEPT_TABLES", 2)

@@ -15,7 +15,7 @@ from graphc.driver import marks
 from graphc.ir.node import Node, make
 from graphc.ir.ops import FAST, Op
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _threads = 0        # blocks that threads are in, all together
 
 

@@ -59,7 +59,7 @@ class _Alarm:
 
 
 _state = _State()
-_watching = threading.Lock()
+_watching = threading.RLock()
 alarm = _Alarm()
 
 

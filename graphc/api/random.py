@@ -77,7 +77,7 @@ class Generator(Distributions):
     """
 
     def __init__(self, seed: int | None = None):
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._made_in = current()   # the trace of a jitted function, for which it is a constant
         self.seed(seed)
 

@@ -46,7 +46,7 @@ class _State(threading.local):
 
 
 _state = _State()
-_lock = threading.Lock()
+_lock = threading.RLock()
 watchers = 0                       # threads that trace
 
 
@@ -447,8 +447,7 @@ def recording(trace: Trace) -> Iterator[None]:
     global watchers
     with _lock:
         watchers += 1
-        if watchers == 1:
-            _show(_watched)
+        _show(_watched)     # also if another has begun to: a signal handler may come in between
     _state.trace, driver.marks.tracing = trace, True
     try:
         yield
@@ -463,7 +462,7 @@ def recording(trace: Trace) -> Iterator[None]:
 def _after_fork() -> None:
     """In the child no other thread traces."""
     global _lock, watchers
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     watchers = int(_state.trace is not None)
     if not watchers:
         _show(_slots)

@@ -85,7 +85,7 @@ class Emulator:
                          *(SANITIZED if sanitize else PLAIN))
         self._scheduler_options = SANITIZED if sanitize else ()
         self._kernels: dict[KernelSource, EmulatedKernel] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def compile(self, kernels: Sequence[KernelSource]) -> list[EmulatedKernel]:
         """Kernels ready to launch, built where no cache has them. Raises CompileError."""

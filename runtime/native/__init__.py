@@ -56,7 +56,7 @@ class Native(Struct, frozen=True):
         return address
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _opened: set[str] = set()  # paths this process has given to the loader
 _raised = threading.local()  # the exception of a signal handler that ended a run of this thread
 
@@ -99,7 +99,7 @@ def take_raised() -> BaseException:
 def after_fork() -> None:
     """In the child the lock may be held by a thread that does not exist here."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=after_fork)
