@@ -224,6 +224,22 @@ def test_a_stack_is_one_kernel(count, axis, backend):
         assert plan.flops <= 2 * sum(x.size for x in parts)
 
 
+@pytest.mark.parametrize("count", [8, 12, 20, 52])
+def test_states_that_are_stacked_are_not_computed_for_each_element_of_the_stack(count, backend):
+    """A recurrence whose states are collected, and what is done with such a stack."""
+    x, weights = array(3, 67), gc.asarray(np.linspace(0, 1, count))
+    states = []
+    for _ in range(count):
+        x = 3.7 * x * (1 - x)
+        states.append(gc.log(x))
+    above, beside = gc.stack(states), gc.stack(states, axis=-1)
+    for result in (above, beside, gc.mean(above, axis=0), gc.sum(above, axis=1), gc.sum(beside, axis=-1),
+                   gc.max(above), beside @ weights, gc.exp(above) * 2):
+        plan = gc.plan(result)
+        assert plan.flops < 26 * above.size, f"{plan}"      # 3 + 1 for each, and some of those before
+        assert len(plan.kernels) <= 4 or backend != "cpu", f"{plan}"    # others have fewer buffers
+
+
 def test_a_stack_of_more_parts_than_a_kernel_may_read_is_written_a_part_at_a_time(backend):
     if backend not in ("cpu", "reference"):
         pytest.skip("work items ask which part they read")

@@ -133,6 +133,12 @@ def has_below(node: Node, asked: Callable[[Node], bool]) -> bool:
     return False
 
 
+def has_many_parts(node: Node) -> bool:
+    """Whether asking which part of a concatenation an element is of, as loops do that are not cut where parts meet
+    (`ranges.py`), costs more than a store."""
+    return node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST
+
+
 def sums_windows(node: Node) -> bool:
     """Whether it is computed from windows, in rows that are long enough for vectors."""
     return bool(node.shape) and node.shape[-1] > UNROLLED and has_below(node, lambda below: below.op is WINDOW)

@@ -13,9 +13,10 @@ from graphc.ir.ops import (
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
-    PART_COST, STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, inlined_costs, is_anchor,
+    STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, inlined_costs, is_anchor,
     is_long_text, is_of_short_rows, is_short, short_reduction_inlined, sums_windows, worth_storing,
 )
+from graphc.passes.ranges import MAX_TEXT
 from graphc.passes.turned import Users, is_better_turned, readers
 
 MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
@@ -29,6 +30,9 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
                        ) -> tuple[set[Node], set[Node]]:
     """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
+    parts = _long_parts(order, users, stored, anchors)
+    if parts:
+        stored, anchors = _decide(order, (*roots, *parts), users)
     if not target.group:
         stored |= {node for node in order
                    if is_better_turned(node, users, anchors) or _has_many_taps_at_edges(node, users, anchors)}
@@ -76,7 +80,8 @@ def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[No
             (stored if written_out else anchors).add(node)
         elif node not in stored:
             readers = users.get(node, ())
-            if (_must_store(node, readers) or _interleaves(node, users, anchors) or _asks_often(node, readers, anchors)
+            if (_must_store(node, readers) or _interleaves(node, users, anchors)
+                    or _asks_often(node, users, anchors, cost)
                     or cost[node] > STORE_COST and _is_read_across(node, users, anchors)):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node]):
@@ -128,12 +133,48 @@ def _of_windows(node: Node) -> bool:
     return node.op is WINDOW
 
 
-def _asks_often(node: Node, users: Sequence[Node], anchors: set[Node]) -> bool:
-    """Whether a loop over a stack of many parts, which is read elsewhere too, would ask at each element which part it
-    is of: the velocities of a lattice, each moved its own way, that are added up and then compared with the sum."""
-    return (node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST and len(users) > 1
-            and any(user in anchors and user.op.kind == REDUCE and user.attrs == (node.attrs[0], "outer")
-                    for user in users))
+def _asks_often(node: Node, users: Users, anchors: set[Node], cost: dict[Node, float]) -> bool:
+    """Whether rows that are summed, or a product, would ask at each element which of many parts it is of, and compute
+    all of them: the velocities of a lattice, each moved its own way, or results that are stacked to have their mean.
+    What loops over elements alone is cut where parts meet (`ranges.py`)."""
+    if node.op is not CONCAT or len(node.srcs) < 2:
+        return False
+    mean = sum(cost[src] for src in node.srcs) / len(node.srcs)
+    return (cost[node] - mean > STORE_COST
+            and (_is_summed(node, users, anchors) or _is_multiplied(node, users, anchors)))
+
+
+def _long_parts(order: list[Node], users: Users, stored: set[Node], anchors: set[Node]) -> set[Node]:
+    """Parts of concatenations that are too much text, all together, for loops that are cut where parts meet: the states
+    of a recurrence, each computed from the first one again. They are stored, where one loop can compute several."""
+    found: set[Node] = set()
+    for node in order:
+        if node.op is CONCAT and len(node.srcs) > 1:
+            parts = [_below_movement(src) for src in node.srcs]
+            sizes = [_text(part, stored, anchors, MAX_TEXT) for part in parts]
+            if sum(sizes) > MAX_TEXT:
+                found |= {part for part, size in zip(parts, sizes, strict=True) if size > 1}
+    return found
+
+
+def _below_movement(node: Node) -> Node:
+    """What is computed, of which a part is a view."""
+    while node.op in (RESHAPE, PERMUTE, EXPAND):
+        node = node.srcs[0]
+    return node
+
+
+def _text(node: Node, stored: set[Node], anchors: set[Node], most: int) -> int:
+    """How many expressions stand under one, down to what lies in memory, itself included; no more than `most` + 1."""
+    seen, stack = {node}, [node]
+    while stack and len(seen) <= most:
+        below = stack.pop()
+        if below.op.kind == SOURCE or below is not node and (below in stored or below in anchors):
+            continue
+        new = set(below.srcs) - seen
+        seen |= new
+        stack += new
+    return len(seen)
 
 
 def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
