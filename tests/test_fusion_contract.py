@@ -236,8 +236,9 @@ def test_states_that_are_stacked_are_not_computed_for_each_element_of_the_stack(
     for result in (above, beside, gc.mean(above, axis=0), gc.sum(above, axis=1), gc.sum(beside, axis=-1),
                    gc.max(above), beside @ weights, gc.exp(above) * 2):
         plan = gc.plan(result)
-        assert plan.flops < 26 * above.size, f"{plan}"      # 3 + 1 for each, and some of those before
-        assert len(plan.kernels) <= 4 or backend != "cpu", f"{plan}"    # others have fewer buffers
+        asked = 0 if backend == "cpu" else 2 * count        # by work items, and their kernels have fewer buffers
+        assert plan.flops < (26 + asked) * above.size, f"{plan}"        # 3 + 1 for each, and some of those before
+        assert len(plan.kernels) <= 4 or backend != "cpu", f"{plan}"
 
 
 def test_a_stack_of_more_parts_than_a_kernel_may_read_is_written_a_part_at_a_time(backend):
