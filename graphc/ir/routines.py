@@ -394,8 +394,10 @@ def _eig_results(dtypes, shapes, arguments):
 def _solve(arguments, a, b):
     """CuPy has no broadcasting here, and some of its versions take b for a stack of vectors."""
     columns = b[:, None] if b.ndim == 1 else b
-    stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    found = np.linalg.solve(*(np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, columns)))
+    if a.shape[:-2] != columns.shape[:-2]:
+        stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+        a, columns = (np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, columns))
+    found = np.linalg.solve(a, columns)
     return (found[..., 0] if b.ndim == 1 else found,)
 
 
