@@ -485,7 +485,7 @@ def array_equal(a, b, /, *, equal_nan: bool = False):
     >>> bool(gc.array_equal(gc.asarray([1, 2]), gc.asarray([1, 2])))
     True
     """
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = (as_tensor(x, None, "array_equal", floats=True) for x in (a, b))
     if a.shape != b.shape:
         return filled((), False, dt.bool)
     found = a == b

@@ -145,7 +145,7 @@ def interp(x, xp, fp, /, left=None, right=None):
     >>> gc.interp([1.5, 9.0], [1.0, 2.0, 3.0], [10.0, 20.0, 0.0]).tolist()
     [15.0, 0.0]
     """
-    x, xp, fp = (as_float(as_tensor(a), "interp") for a in (x, xp, fp))
+    x, xp, fp = (as_float(a, "interp") for a in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"the points have shapes {xp.shape} and {fp.shape}", op="interp", fix="give two vectors of "
                          "one length, which is not 0")

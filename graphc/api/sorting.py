@@ -146,7 +146,7 @@ def searchsorted(x1, x2, /, side: str = "left", sorter=None):
     >>> gc.searchsorted(gc.asarray([1, 3, 5]), gc.asarray([3, 4]), side="right").tolist()
     [2, 2]
     """
-    x1, x2 = as_tensor(x1), as_tensor(x2)
+    x1, x2 = (as_tensor(x, None, "searchsorted", floats=True) for x in (x1, x2))
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array must have one dimension, not shape {x1.shape}", op="searchsorted")
     if side not in ("left", "right"):
@@ -354,7 +354,8 @@ def isin(x, test, /, *, invert: bool = False):
     >>> gc.isin(gc.asarray([1, 2, 3]), gc.asarray([2, 4])).tolist()
     [False, True, False]
     """
-    x, test = as_tensor(x), ravel(test)
+    x, test = (as_tensor(values, None, "isin", floats=True) for values in (x, test))
+    test = ravel(test)
     common = dt.promote(x.dtype, test.dtype)
     x, test = cast(x, common), cast(test, common)
     if test.size <= _FEW or common.kind == "c":
