@@ -80,3 +80,13 @@ def _filled_in(new: tuple[int, ...], old: tuple[int, ...], name: str) -> tuple[i
         return new
     raise ShapeError(f"an array of shape {old} and size {size} has no shape {new}", op=name,
                      fix="the product of the sizes must stay the same; at most one of them is -1")
+
+
+def refuse(options: dict, name: str) -> None:
+    """For what NumPy's elementwise functions take besides their operands, and none here does: raises DTypeError."""
+    option = next(iter(options))
+    fixes = {"out": f"y[...] = gc.{name}(...), or use the result",
+             "where": f"gc.where(mask, gc.{name}(...), what stands elsewhere)",
+             "dtype": f"gc.{name}(...).astype(dtype)"}
+    raise DTypeError(f"there is no argument {option!r}" + (": a tensor is not written into" if option == "out" else ""),
+                     op=name, fix=fixes.get(option))

@@ -279,7 +279,7 @@ def _combined(x: Tensor, value, name: str) -> Tensor:
     found = as_tensor(value, x, name)
     if _KINDS[found.dtype.kind] > _KINDS[x.dtype.kind]:
         raise DTypeError(f"the result is {dtypes.promote(x.dtype, found.dtype)}, which can't be stored as {x.dtype}",
-                         op=name, fix="cast the tensor first, or the value: " f"gc.asarray(value).astype('{x.dtype}')")
+                         op=name, fix=f"cast the tensor first, or the value: gc.asarray(value).astype('{x.dtype}')")
     return cast(found, x.dtype)
 
 

@@ -84,7 +84,7 @@ def _scalar(value, dtype: DType, name: str) -> Node:
             try:
                 value = float(value)
             except OverflowError:
-                raise IntegerOverflow(f"an integer of {value.bit_length()} bits does not fit {dtype}", op=name) from None
+                raise IntegerOverflow(f"an integer of {value.bit_length()} bits fits no {dtype}", op=name) from None
     elif value.__class__ is float and not -6e4 < value < 6e4:
         with np.errstate(over="ignore"):  # 1e300 as float32 is inf, silently
             return const(value, dtype)
@@ -340,16 +340,6 @@ def unary(op: Op, x, name: str) -> Tensor:
         check_dtype(op, node.dtype, name)
         result = _UNARY[op, node.dtype] = op.result(node.dtype)
     return wrap(make(op, result, node.shape, (node,), (), device=node.device, site=user_site(2)))
-
-
-def refuse(options: dict, name: str) -> None:
-    """For what NumPy's elementwise functions take besides their operands, and none here does: raises DTypeError."""
-    option = next(iter(options))
-    fixes = {"out": f"y[...] = gc.{name}(...), or use the result",
-             "where": f"gc.where(mask, gc.{name}(...), what stands elsewhere)",
-             "dtype": f"gc.{name}(...).astype(dtype)"}
-    raise DTypeError(f"there is no argument {option!r}" + (": a tensor is not written into" if option == "out" else ""),
-                     op=name, fix=fixes.get(option))
 
 
 def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None, attrs: tuple = ()) -> Tensor:
