@@ -153,7 +153,11 @@ def cross(x1, x2, /, axisa: int = -1, axisb: int = -1, axisc: int = -1, *, axis:
     """
     x1, x2 = promoted("cross", x1, x2)
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    u, v = _parts(x1, axisa), _parts(x2, axisb)
+    a, b = normalize_axis(axisa, x1.ndim, "cross"), normalize_axis(axisb, x2.ndim, "cross")
+    if not {x1.shape[a], x2.shape[b]} <= {2, 3}:
+        raise ShapeError(f"shapes {x1.shape} and {x2.shape} need size 3, or 2, along axes {axisa} and {axisb}",
+                         op="cross")
+    u, v = _parts(x1, a), _parts(x2, b)
     if len(u) == len(v) == 2:
         return reshape(u[0] * v[1] - u[1] * v[0], broadcast_shapes("cross", u[0].shape, v[0].shape)[:-1])
     u, v = ([*w, zeros_like(w[0])] if len(w) == 2 else w for w in (u, v))
@@ -162,11 +166,8 @@ def cross(x1, x2, /, axisa: int = -1, axisb: int = -1, axisc: int = -1, *, axis:
 
 
 def _parts(x, axis: int) -> list:
-    """The two or three parts of vectors along an axis, which moves to the end."""
-    place = normalize_axis(axis, x.ndim, "cross")
-    if x.shape[place] not in (2, 3):
-        raise ShapeError(f"vectors of shape {x.shape} need size 3 along axis {axis}, or 2", op="cross")
-    return [slice_axis(moveaxis(x, place, -1), x.ndim - 1, i, 1) for i in range(x.shape[place])]
+    """The parts of vectors along an axis, which moves to the end."""
+    return [slice_axis(moveaxis(x, axis, -1), x.ndim - 1, i, 1) for i in range(x.shape[axis])]
 
 
 def matrix_power(x, n: int, /):

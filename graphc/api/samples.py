@@ -73,8 +73,9 @@ def geomspace(start, stop, num: int = 50, endpoint: bool = True, dtype=None, axi
     >>> gc.geomspace(1, 8, 4).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
-    known = [np.asarray(x) for x in (start, stop) if not (isinstance(x, Tensor) or holds_recorded(x))]
-    start, stop = (cast(_as_real(x, "geomspace"), dt.float64) for x in (start, stop))
+    given = start, stop
+    start, stop = (cast(_as_real(x, "geomspace"), dt.float64) for x in given)
+    known = [np.asarray(x, np.float64) for x in given if not (isinstance(x, Tensor) or holds_recorded(x))]
     if any((x == 0).any() for x in known) or len(known) == 2 and (np.sign(known[0]) != np.sign(known[1])).any():
         raise ArgumentError(f"there is no ratio from {known[0]} to {known[-1]}: both must have one sign, and none may "
                             "be 0", op="geomspace")
