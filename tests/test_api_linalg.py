@@ -247,3 +247,79 @@ def test_decomposition_errors():
     raises(ValueError, "[solve] shapes (2, 2) and (3,) do not fit", gc.linalg.solve, gc.zeros((2, 2)), gc.zeros(3))
     with pytest.raises(np.linalg.LinAlgError):
         gc.linalg.inv(gc.zeros((2, 2))).numpy()
+
+
+@pytest.mark.parametrize("name, rest", [("dot", ()), ("inner", ()), ("tensordot", (0,)), ("outer", ()), ("kron", ())])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float64"])
+@pytest.mark.parametrize("shape", [(3,), (), (0,), (2, 2)])
+def test_a_number_beside_a_matrix_is_an_array(name, rest, dtype, shape):
+    """Its dtype is its own, and not that of the other operand."""
+    x = sample(shape, dtype) * np.asarray(100 if dtype == "int8" else 1, dtype)
+    for number in (2, True, 1.5, 300):
+        check(getattr(gc, name)(gc.asarray(x), number, *rest), getattr(np, name)(x, number, *rest))
+        check(getattr(gc, name)(number, gc.asarray(x), *rest), getattr(np, name)(number, x, *rest))
+
+
+@pytest.mark.parametrize("axes", [[1, 1], [[0, 1], [0, 1]], [[1], [1]], 1, 2, 0])
+def test_tensordot_over_axes_in_arrays(axes):
+    x, y = sample((3, 3), "float32"), sample((3, 3), "float32", seed=1)
+    want = np.tensordot(x, y, axes)
+    for make in (np.array, gc.asarray, lambda a: a):
+        check(gc.tensordot(gc.asarray(x), gc.asarray(y), axes=make(axes)), want)
+
+
+@pytest.mark.filterwarnings("ignore:.*")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("p", [None, 1, -1, "fro", np.inf])
+def test_conditions_of_infinite_and_of_no_matrices(dtype, p):
+    for x in (np.full((2, 2), np.inf, dtype), np.stack([np.eye(2, dtype=dtype), np.full((2, 2), np.inf, dtype)]),
+              np.zeros((0, 2, 2), dtype)):
+        check(gc.linalg.cond(gc.asarray(x), p), np.linalg.cond(x, p), dtype=False)
+    for shape in ((0, 0), (3, 0, 0)):
+        with pytest.raises(np.linalg.LinAlgError, match=r"\[cond\] matrices of shape") as caught:
+            gc.linalg.cond(gc.zeros(shape, dtype=dtype), p)
+        assert isinstance(caught.value, ValueError) and "test_api_linalg.py" in str(caught.value)
+    if p is not None:
+        assert np.isnan(gc.linalg.cond(gc.full((2, 2), gc.nan), p).item())
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize("a, b", [((2,), (2,)), ((4, 2), (2,)), ((3,), (5, 2)), ((4, 1, 2), (5, 3)), ((4, 3), (1, 3)),
+                                  ((0, 2), (0, 2)), ((0, 3), (2,))])
+def test_cross_of_vectors_of_two_and_three(a, b, dtype):
+    x, y = sample(a, dtype), sample(b, dtype, seed=1)
+    check(gc.cross(gc.asarray(x), gc.asarray(y)), np.cross(x, y))
+
+
+def test_cross_along_axes():
+    x, y = sample((3, 4)), sample((4, 3), seed=1)
+    for options in ({"axisa": 0}, {"axisa": 0, "axisc": 0}, {"axisa": 0, "axisb": 1, "axisc": -2}):
+        check(gc.cross(gc.asarray(x), gc.asarray(y), **options), np.cross(x, y, **options))
+    check(gc.cross(gc.asarray(x), gc.asarray(x[::-1]), axis=0), np.cross(x, x[::-1], axis=0))
+    check(gc.cross(gc.asarray(x), gc.asarray(y), 0, 1, 0), np.cross(x, y, 0, 1, 0))
+    raises(ValueError, "need size 3, or 2, along axes -1 and -1", gc.cross, x, x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 4), (0, 2, 2), (2, 0, 0)])
+def test_ranks_and_inverses_of_hermitian_matrices(shape, dtype):
+    x = sample(shape, dtype)
+    x = x + np.conj(np.swapaxes(x, -1, -2))
+    x[..., :1, :] = x[..., :, :1] = 0       # so that one eigenvalue is 0
+    t = gc.asarray(x)
+    check(gc.linalg.pinv(t, 1e-3, hermitian=True), np.linalg.pinv(x, 1e-3, hermitian=True))
+    check(gc.linalg.pinv(t, rcond=1e-3), np.linalg.pinv(x, rcond=1e-3))
+    check(gc.linalg.matrix_rank(t, hermitian=True, tol=1e-3), np.linalg.matrix_rank(x, hermitian=True, tol=1e-3))
+    check(gc.linalg.matrix_rank(t, 0.5), np.linalg.matrix_rank(x, 0.5))
+    check(gc.linalg.svd(t, compute_uv=False), np.linalg.svd(x, compute_uv=False))
+    check(abs(gc.linalg.qr(t, mode="r")), abs(np.linalg.qr(x, mode="r")))
+
+
+def test_tolerances_of_matrices():
+    x = np.stack([np.eye(2), np.diag([1.0, 0.1])])
+    check(gc.linalg.matrix_rank(gc.asarray(x), tol=[2.0, 0.5]), np.linalg.matrix_rank(x, tol=[2.0, 0.5]))
+    raises(ValueError, "rtol and rcond are both given", gc.linalg.pinv, x, rcond=0.1, rtol=0.1)
+    raises(ValueError, "rtol and tol are both given", gc.linalg.matrix_rank, x, tol=0.1, rtol=0.1)
+    raises(ValueError, "are not square", gc.linalg.pinv, gc.ones((2, 3)), hermitian=True)
+    raises(ValueError, "mode must be 'reduced', 'complete' or 'r'", gc.linalg.qr, x, "raw")

@@ -323,3 +323,83 @@ def test_what_has_many_runs_is_a_gather():
                             (gc.delete(gc.asarray(x), np.arange(0, 2000, 2)), x[1::2])):
         assert len(topological([found.node])) < 10
         np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype, value", [("int8", 300), ("uint8", -1), ("int8", ((1, 2), (3, -129))),
+                                          ("int16", 2**40)])
+def test_padding_with_integers_that_do_not_fit(dtype, value):
+    x = np.ones((2, 2), dtype)
+    raises(OverflowError, f"do not fit {dtype}", gc.pad, gc.asarray(x), 1, constant_values=value)
+    wrapped = gc.pad(gc.asarray(x), 1, constant_values=np.array(value)).numpy()     # an array is cast, as by astype
+    assert (wrapped[1:-1, 1:-1] == 1).all() and wrapped[0, 1] == np.array(value).ravel()[0].astype(dtype)
+
+
+@pytest.mark.parametrize("dtype, value", [("int8", -128), ("uint8", 255), ("float16", 300), ("bool", 7), ("int8", 2.7),
+                                          ("complex64", 3)])
+def test_padding_with_numbers_that_fit(dtype, value):
+    for shape in ((2,), (0, 2), ()):
+        x = np.ones(shape, dtype)
+        check(gc.pad(gc.asarray(x), 1, constant_values=value), np.pad(x, 1, constant_values=value))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap", "minimum", "mean", "median", "linear_ramp"])
+def test_padding_of_no_axes(dtype, mode):
+    x = np.asarray(5, dtype)
+    options = {"stat_length": 1} if mode in ("minimum", "mean", "median") else {}
+    check(gc.pad(gc.asarray(x), 1, mode, **options), np.pad(x, 1, mode, **options))
+    raises(ValueError, "widths -1 must not be negative", gc.pad, gc.asarray(x), -1, mode)
+    raises(TypeError, "widths 1.5 must be integers", gc.pad, gc.asarray(x), 1.5, mode)
+
+
+@pytest.mark.parametrize("widths", [{}, {0: 1}, {-1: (1, 2)}, {0: (0, 2), 1: 3}, {1: (2, 0)}])
+def test_padding_of_some_axes(widths):
+    x = sample((2, 3), "float32")
+    for mode in ("constant", "edge", "median"):
+        check(gc.pad(gc.asarray(x), widths, mode), np.pad(x, widths, mode))
+    raises(ValueError, "axis 2 is out of range", gc.pad, x, {2: 1})
+    raises(ValueError, "must not be negative", gc.pad, x, {1: -1})
+    raises(TypeError, "must be integers", gc.pad, x, {1: 0.5})
+
+
+@pytest.mark.parametrize("name, shape", [("split", (5, 2)), ("array_split", (5, 2)), ("vsplit", (5, 2)),
+                                         ("hsplit", (5,)), ("hsplit", (2, 5)), ("dsplit", (2, 1, 5)),
+                                         ("split", (0, 2))])
+@pytest.mark.parametrize("places", [[1, 2], [3, 1], [-2], [9], [0]])
+def test_splits_at_places_in_any_sequence(name, shape, places):
+    x = sample(shape, "int16")
+    want = getattr(np, name)(x, places)
+    for sequence in (places, tuple(places), np.array(places), gc.asarray(places), gc.asarray(places) * 1):
+        for found, part in zip(getattr(gc, name)(gc.asarray(x), sequence), want, strict=True):
+            check(found, part)
+
+
+def test_splits_into_a_number_that_is_an_array():
+    x = gc.arange(6)
+    for number in (3, np.array(3), gc.asarray(3), np.int8(3)):
+        assert [p.tolist() for p in gc.split(x, number)] == [[0, 1], [2, 3], [4, 5]]
+    raises(ValueError, "does not split into 4 equal parts", gc.split, x, np.array(4))
+
+
+@pytest.mark.parametrize("shift, axis", [([1, 2], (0, 1)), ([1], (0, 1)), ([1, -2], 1), ([3, 4], None),
+                                         (2, [0, 1])])
+def test_rolls_by_arrays(shift, axis):
+    x = sample((2, 3), "int8")
+    want = np.roll(x, shift, axis)
+    for make in (tuple, np.array, gc.asarray):
+        by = make(shift) if isinstance(shift, list) else shift
+        check(gc.roll(gc.asarray(x), by, axis), want)
+        if isinstance(axis, tuple | list):
+            check(gc.roll(gc.asarray(x), by, make(axis)), want)
+    check(gc.roll(gc.asarray(x), np.array(2)), np.roll(x, np.array(2)))
+    raises(TypeError, "shift must be an integer", gc.roll, x, [0.5])
+
+
+def test_at_least_so_many_axes_of_several():
+    arrays = [np.asarray(3.0), np.arange(2), np.ones((0, 2), "float32"), np.ones((1, 2, 3))]
+    for name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+        found, want = getattr(gc, name)(*map(gc.asarray, arrays)), getattr(np, name)(*arrays)
+        assert isinstance(found, tuple)
+        for a, b in zip(found, want, strict=True):
+            check(a, b)
+        check(getattr(gc, name)(2), getattr(np, name)(2))

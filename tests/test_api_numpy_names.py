@@ -33,6 +33,25 @@ CALLS = {
     "tril_indices": lambda np, x: np.stack(np.tril_indices(4, -1)),
     "unravel_index": lambda np, x: np.stack(np.unravel_index(np.asarray([0, 7, 23]), (2, 3, 4))),
     "ravel_multi_index": lambda np, x: np.ravel_multi_index((np.asarray([0, 1]), np.asarray([2, 0])), (2, 3)),
+    **{f"unravel_index {order} {k}": lambda np, x, order=order, places=places: np.stack(np.unravel_index(
+        np.asarray(places, dtype="int16"), np.asarray([2, 3, 4]), order=order))
+       for order in "CF" for k, places in enumerate([[0, 7, 23], [[5], [1]], 9, []])},
+    "unravel_index of one axis": lambda np, x: np.unravel_index(np.asarray([2, 0]), 3)[0],
+    **{f"ravel_multi_index {mode} {order}": lambda np, x, mode=mode, order=order: np.ravel_multi_index(
+        (np.asarray([7, -1, -9, 1]), np.asarray([[2], [-4]])), (3, 4), mode=mode, order=order)
+       for mode in ("wrap", "clip", ("wrap", "clip"), ["clip", "wrap"]) for order in "CF"},
+    "ravel_multi_index of rows": lambda np, x: np.ravel_multi_index(np.asarray([[0, 1], [2, 0]]), (2, 3), order="F"),
+    "ravel_multi_index of nothing": lambda np, x: np.ravel_multi_index((np.asarray([], int),) * 2, (2, 3)),
+    **{f"{name}.reduce {k}": lambda np, x, name=name, values=values, options=options:
+       getattr(np, name).reduce(np.asarray(*values), **options)
+       for name in ("gcd", "lcm") for k, (values, options) in enumerate([
+           (([4, 6, 10, 9, 3],), {}), (([[12, -8], [6, 4], [9, 10]], "int8"), {"keepdims": True}),
+           (([[12, 8, 4], [6, 4, 2]], "uint8"), {"axis": -1}), (([-4],), {}), (([[], []], "int32"), {"axis": 0})])},
+    "gcd.reduce of all": lambda np, x: np.gcd.reduce(np.asarray([[12, 8], [6, 4]]), axis=(0, 1)),
+    "gcd.reduce of none": lambda np, x: np.gcd.reduce(np.asarray([[], []], "int32"), axis=1),
+    **{f"sparse indices {k}": lambda np, x, k=k: np.indices((2, 3, 4), "int16", sparse=True)[k] for k in range(3)},
+    "polymul by none": lambda np, x: np.polymul([1], []), "polymul of none": lambda np, x: np.polymul([], []),
+    "polymul of no integers": lambda np, x: np.polymul(np.asarray([], "int32"), np.asarray([1, 2], "int32")),
     "trapezoid": lambda np, x: np.trapezoid(x), "trapezoid along 0": lambda np, x: np.trapezoid(x, None, 0.5, 0),
     "trapezoid over x": lambda np, x: np.trapezoid(x, np.cumsum(np.ones(6))),
     "trapezoid of one": lambda np, x: np.trapezoid(x[:, :1]), "trapezoid of none": lambda np, x: np.trapezoid(x[:, :0]),
@@ -224,6 +243,22 @@ def test_refusals():
         gc.cumulative_max(gc.zeros((2, 2)))
     with pytest.raises(IndexError):
         gc.realize(*gc.unravel_index(gc.asarray([6]), (2, 3)))
+    for negative in (-1, [0, -1], gc.asarray([-1]), gc.asarray([0, -1]) * 1):
+        for call in (lambda x: gc.unravel_index(x, (2, 3)), lambda x: gc.ravel_multi_index((x, 0), (2, 3)),
+                     lambda x: gc.ravel_multi_index((0, x), (2, 3), ("wrap", "raise"))):
+            with pytest.raises(IndexError):
+                found = call(negative)
+                gc.realize(*(found if isinstance(found, tuple) else (found,)))
+    with pytest.raises(ValueError, match="order must be 'C' or 'F'"):
+        gc.unravel_index(0, (2, 3), order="K")
+    with pytest.raises(ValueError, match=r"\[ravel_multi_index\] there is no mode 'edge'"):
+        gc.ravel_multi_index((0, 1), (2, 3), mode="edge")
+    with pytest.raises(ValueError, match="2 indices and 1 modes for 2 axes"):
+        gc.ravel_multi_index((0, 1), (2, 3), mode=("wrap",))
+    with pytest.raises(ValueError, match="of no elements there is no lcm"):
+        gc.lcm.reduce(gc.zeros(0, dtype="int64"))
+    with pytest.raises(TypeError, match="needs integers, not float64"):
+        gc.gcd.reduce(gc.zeros(2))
     with pytest.raises(ValueError, match="2 conditions and 1 choices"):
         gc.select([True, False], [1])
     with pytest.raises(gc.linalg.LinAlgError):
@@ -253,3 +288,13 @@ def test_gradients_where_there_are_many_take_that_of_pytorch():
     weights = gc.asarray([1.0, 10.0, 100.0, 1000.0])
     found = gc.grad(lambda x: gc.sum(gc.cumulative_max(x) * weights))(gc.asarray([2.0, 1.0, 5.0, 4.0]))
     assert found.tolist() == [11.0, 0.0, 1100.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_integers_larger_than_any_among_floats(dtype):
+    x = np.array([1.0, 2.0], dtype)
+    check(gc.insert(gc.asarray(x), 1, 10**20), np.insert(x, 1, 10**20), exact=True)
+    check(gc.insert(gc.asarray(x), [0, 2], [10**20, 3]), np.insert(x, [0, 2], [1e20, 3]), exact=True)
+    check(gc.polyval(gc.asarray(x), 10**20), np.polyval(x.astype(float), 1e20))
+    with pytest.raises(OverflowError):
+        gc.insert(gc.asarray([1], dtype="int8"), 0, 300)

@@ -295,3 +295,50 @@ def test_long_rows(n, seed, name):
         return
     check(getattr(gc, name)(gc.asarray(x), axis=0), getattr(np, name)(x, axis=0))
     check(getattr(gc, name)(gc.asarray(x.T), axis=1), getattr(np, name)(x.T, axis=1))
+
+
+METHODS = {
+    "sum": (0, "int8"), "sum of floats": (None, "float32", None, True), "prod": (0, "int16"),
+    "mean": (0, "float32"), "mean kept": ((0, 1), None, None, True), "max": (1, None, True), "min": (None, None, True),
+    "var": (1, "float32"), "var less": (0, None, None, 1), "std": (0, "float64", None, 1, True),
+    "cumsum": (0, "int8"), "cumprod": (1, "float32"), "all": (0, None), "any": (0,),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_methods_take_by_position_what_numpys_do(name, dtype):
+    x, method = sample((3, 4), dtype), name.split()[0]
+    check(getattr(gc.asarray(x), method)(*METHODS[name]), getattr(x, method)(*METHODS[name]))
+
+
+def test_methods_take_no_more():
+    x = gc.ones((2, 2))
+    raises(TypeError, "there is no argument 'out'", x.sum, 0, None, np.zeros(2))
+    raises(TypeError, "by position after the axis it takes dtype, out", x.mean, 0, None, None, True, 3)
+    raises(TypeError, "by position after the axis it takes dtype", x.sum, 0, "int8", dtype="int8")
+    raises(TypeError, "a var is no int8", gc.var, x, 0, "int8")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int16"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (0, 2), (1, 1)])
+def test_variances_about_known_means(shape, axis, dtype):
+    x = sample(shape, dtype)
+    centre = np.mean(x, axis=axis, keepdims=True) + np.asarray(0.5, "float32" if dtype == "float32" else "float64")
+    centre = centre.astype(np.result_type(x, np.float32) if dtype != "int16" else np.float64)
+    for options in ({}, {"ddof": 1}, {"keepdims": True}, {"where": x.real > 0}):
+        for name in ("var", "std"):
+            check(getattr(gc, name)(gc.asarray(x), axis, mean=gc.asarray(centre), **options),
+                  getattr(np, name)(x, axis, mean=centre, **options))
+    raises(ValueError, "do not broadcast to", gc.var, gc.ones((3, 1)), 1, mean=gc.ones((3, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+def test_comparing_with_integers_larger_than_any(dtype):
+    x = np.array([1, 2], dtype)
+    t = gc.asarray(x)
+    for value in (10**20, -10**20, 2**63):
+        check(gc.isclose(t, value), np.isclose(x, float(value)))
+        assert not bool(gc.allclose(value, t)) and not bool(gc.array_equal(t, value))
+    assert bool(gc.array_equal(gc.asarray(1e20), 10**20)) and bool(gc.allclose(gc.asarray([1e20]), 10**20))

@@ -107,3 +107,46 @@ def test_digitize(right):
     for bins in ([0.0, 1.0, 2.5, 4.0], [4.0, 2.5, 1.0, 0.0], [1.0], [1.0, 1.0, 3.0]):
         check(gc.digitize(x, bins, right), np.digitize(x, bins, right), exact=True)
     raises(ValueError, "neither rise nor fall", gc.digitize, x, [1.0, 3.0, 2.0])
+
+
+@pytest.mark.parametrize("num", [0, 1, 2, 5])
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_spaces_between_arrays(num, endpoint, axis):
+    start, stop = np.array([[1.0], [2.0]]), np.array([8.0, 16.0, 5.0])
+    options = {"num": num, "endpoint": endpoint, "axis": axis}
+    for make in (gc.asarray, np.asarray, np.ndarray.tolist):
+        check(gc.geomspace(make(start), make(stop), **options), np.geomspace(start, stop, **options))
+        check(gc.geomspace(make(-start), make(-stop), **options), np.geomspace(-start, -stop, **options))
+        check(gc.logspace(make(start), make(stop / 4), **options), np.logspace(start, stop / 4, **options))
+        check(gc.logspace(0, make(stop / 4), base=make(np.array([2.0, 3.0, 10.0])), **options),
+              np.logspace(0, stop / 4, base=np.array([2.0, 3.0, 10.0]), **options))
+    check(gc.logspace(start=0, stop=1, num=num), np.logspace(start=0, stop=1, num=num))
+    check(gc.geomspace(start=1, stop=9, num=num, dtype="int32"), np.geomspace(start=1, stop=9, num=num, dtype="int32"))
+    check(gc.linspace(start=0, stop=1, num=num), np.linspace(start=0, stop=1, num=num))
+    check(gc.logspace(0, 2, num, base=[2, 3]), np.logspace(0, 2, num, base=[2, 3]))
+
+
+def test_spaces_between_arrays_without_a_ratio():
+    raises(ValueError, "one sign", gc.geomspace, [1.0, -1.0], 5)
+    raises(ValueError, "one sign", gc.geomspace, np.array([1.0, 0.0]), gc.ones(2))
+    raises(TypeError, "complex128 is not supported", gc.geomspace, [1j], 5)
+    found = gc.geomspace(gc.asarray([1.0, 1.0]), gc.asarray([-4.0, 4.0]), 3).numpy()
+    assert np.isnan(found).any(0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("period", [360, -360, 7.5])
+def test_interp_of_a_period(dtype, period):
+    x = np.array([-180, -170, -185, 185, -10, -5, 0, 365]).astype(dtype)
+    xp, fp = [190, -190, 350, -350], [5.0, 10.0, 3.0, 4.0]
+    for at in (x, x[:0], x[3], x.reshape(2, 4)):
+        check(gc.interp(gc.asarray(at), xp, fp, period=period), np.interp(at, xp, fp, period=period), dtype=False)
+    check(gc.interp(gc.asarray(x), xp, fp, -1.0, -2.0, period), np.interp(x, xp, fp, -1.0, -2.0, period), dtype=False)
+    check(gc.interp(gc.asarray(x), [3.0], [7.0], period=period), np.interp(x, [3.0], [7.0], period=period), dtype=False)
+    raises(ValueError, "the period must not be 0", gc.interp, x, xp, fp, period=0)
+
+
+def test_interp_at_integers_larger_than_any():
+    for x in (10**20, -10**20, [10**20, 2]):
+        check(gc.interp(x, [1.0, 2.0], [5.0, 6.0]), np.interp(np.asarray(x, float), [1.0, 2.0], [5.0, 6.0]))

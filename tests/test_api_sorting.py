@@ -268,3 +268,51 @@ def test_a_truth_value_as_an_index(dtype):
     gc.realize(places, narrow)
     check(places, np.searchsorted(x1, x2))
     check(narrow, np.searchsorted(x1, x2).astype(np.float32))
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, gc.asarray])
+@pytest.mark.parametrize("bins", [(2, 3), (4, 4), (3, 1)])
+def test_bins_that_are_an_array_of_counts(make, bins):
+    """As many as there are axes are one for each; more are edges."""
+    x, y = np.array([1.0, 2.0, 3.0, 2.5]), np.array([1.0, 1.0, 2.0, 0.5])
+    for found, want in zip(gc.histogram2d(gc.asarray(x), gc.asarray(y), bins=make(bins)),
+                           np.histogram2d(x, y, bins=bins), strict=True):
+        check(found, want)
+    check(gc.histogramdd(gc.stack([gc.asarray(x), gc.asarray(y)], 1), bins=make(bins))[0],
+          np.histogramdd(np.stack([x, y], 1), bins=bins)[0])
+    check(gc.histogramdd([x, y, x], bins=make((2, 1, 3)))[0], np.histogramdd(np.stack([x, y, x], 1), bins=(2, 1, 3))[0])
+    check(gc.histogram2d(x, y, bins=make((0.5, 1.0, 2.75)))[0], np.histogram2d(x, y, bins=[0.5, 1.0, 2.75])[0])
+
+
+@pytest.mark.parametrize("bins", [np.array(4), gc.asarray(4), np.int8(4), np.array(4, np.uint64)])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_bins_that_are_one_count(bins, size):
+    x = sample((size,))
+    for found, want in zip(gc.histogram(gc.asarray(x), bins=bins), np.histogram(x, bins=4), strict=True):
+        check(found, want)
+    check(gc.histogram2d(x, x, bins=bins)[0], np.histogram2d(x, x, bins=4)[0])
+
+
+def test_a_count_of_bins_is_whole():
+    for bins in (2.5, np.array(2.5), gc.asarray(2.0)):
+        raises(TypeError, "the number of bins must be an integer", gc.histogram, gc.ones(3), bins)
+    raises(TypeError, "the number of bins must be an integer", gc.histogram2d, gc.ones(3), gc.ones(3), [2.0, 3.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64"])
+def test_searching_for_numbers_larger_than_integers(dtype):
+    x = np.array([-1, 2, 7], dtype)
+    t = gc.asarray(x)
+    for value in (10**20, -10**20, [10**20, 2], 2**63):
+        wide = np.asarray(value, np.float64)
+        check(gc.searchsorted(t, value), np.searchsorted(x, wide))
+        check(gc.isin(t, value), np.isin(x, wide))
+    check(gc.isin(10**20, gc.asarray([1e20])), True)
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 2)])
+def test_kth_by_name(shape):
+    x = sample(shape, "int8")
+    check(gc.take_along_axis(gc.asarray(x), gc.argpartition(gc.asarray(x), kth=1, axis=0), 0)[1],
+          np.partition(x, kth=1, axis=0)[1])
+    check(gc.partition(gc.asarray(x), kth=[0, 1], axis=0)[1], np.partition(x, kth=1, axis=0)[1])

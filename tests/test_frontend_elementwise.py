@@ -448,3 +448,46 @@ def test_unknown_operands_are_left_to_the_other_side():
     assert gc.ones(2) + Other() == "mine"
     with pytest.raises(TypeError):
         gc.ones(2) + object()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(3,), (), (0,)])
+def test_integers_larger_than_any_beside_floats(dtype, shape):
+    x = np.full(shape, 2.5, dtype)
+    t = gc.asarray(x)
+    with np.errstate(over="ignore"):
+        for name in ("fmax", "fmin", "maximum", "minimum", "float_power"):
+            for value in (10**20, -10**20, 2**63):
+                weak = float(value) if name == "float_power" else x.dtype.type(value)
+                agree(getattr(gc, name)(t, value), getattr(np, name)(x, weak))
+                if value > 0:
+                    agree(getattr(gc, name)(value, t), getattr(np, name)(weak, x))
+    agree(gc.sqrt(10**20), np.float64(1e10))
+
+
+def test_extremes_beside_nan_take_numbers_weakly():
+    for dtype in ("int8", "uint64", "float32"):
+        x = np.arange(3, dtype=dtype)
+        agree(gc.fmax(gc.asarray(x), 1), np.fmax(x, 1))
+        agree(gc.fmin(1, gc.asarray(x)), np.fmin(1, x))
+    agree(gc.fmax(gc.asarray(np.array([1, 2], np.int8)), 1.5), np.fmax(np.array([1, 2], np.int8), 1.5))
+    with pytest.raises(IntegerOverflow):
+        gc.fmax(gc.asarray(np.array([1], np.int8)), 300)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_clip_by_numpys_older_names(dtype):
+    x = np.arange(6, dtype=dtype).reshape(2, 3)
+    for options in ({"a_min": 1, "a_max": 3}, {"a_min": None, "a_max": 3}, {"a_min": 2, "a_max": None}):
+        agree(gc.clip(gc.asarray(x), **options), np.clip(x, **options))
+        agree(gc.asarray(x).clip(options["a_min"], a_max=options["a_max"]), np.clip(x, **options))
+    with pytest.raises(ValueError, match=r"\[clip\] a_max and max are the same limit"):
+        gc.clip(gc.asarray(x), 1, 2, a_max=3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int16"])
+@pytest.mark.parametrize("deg", [False, True])
+def test_angle(dtype, deg):
+    x = np.array([1, -1, 0, 7]).astype(dtype)
+    x = x * np.complex64(1 + 1j) if dtype == "complex64" else x
+    np.testing.assert_allclose(gc.angle(gc.asarray(x), deg).numpy(), np.angle(x, deg), rtol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import graphc as gc
-from graphc.errors import IndexOutOfRange, ShapeError
+from graphc.errors import DTypeError, IndexOutOfRange, ShapeError
 
 
 def counted(shape, dtype=np.float64) -> np.ndarray:
@@ -418,3 +418,83 @@ def test_positions_of_a_mask_follow_what_a_jitted_function_writes_in_place():
     f(new)
     after = z[a > 0]
     assert (before.shape, after.shape) == ((0,), (50,))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex64"])
+@pytest.mark.parametrize("values", [[], np.zeros((0, 2)), [7], [[1, 2, 3]]])
+def test_put_of_few_values_and_of_none(dtype, values):
+    for index in ([0, 1], [], [[5, -1], [2, 2]]):
+        x = counted((2, 3), dtype)
+        t, m = gc.asarray(x), gc.asarray(x)
+        np.put(x, np.asarray(index, int), np.asarray(values).astype(dtype))
+        gc.put(t, index, values)
+        m.put(index, values)
+        agree(t, x)
+        agree(m, x)
+    if not len(values):
+        gc.put(t, [9], values)      # as NumPy: nothing is looked at
+        agree(t, x)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("index", [[0, 7, -1], [9, -10], 3, [], gc.asarray([-9, 3])])
+def test_put_by_mode(mode, index):
+    x = counted((2, 4))
+    t, places = gc.asarray(x), np.asarray(index, int)
+    if mode == "raise" and np.any((places < -8) | (places > 7)):
+        with pytest.raises(IndexError):
+            gc.put(t, index, [5, 6], mode)
+        return
+    np.put(x, places, [5, 6], mode)
+    gc.put(t, index, [5, 6], mode)
+    agree(t, x)
+
+
+def test_put_knows_its_modes():
+    with pytest.raises(ValueError, match=r"\[put\] there is no mode 'reflect'"):
+        gc.put(gc.zeros(2), 0, 1, "reflect")
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (0,), ()])
+def test_put_along_no_axis_puts_into_a_vector(shape):
+    x = counted(shape)
+    t, index = gc.asarray(x), np.arange(x.size)[::-2]
+    np.put_along_axis(x, index, 7, None)
+    gc.put_along_axis(t, index, 7, None)
+    agree(t, x)
+    with pytest.raises(ShapeError):
+        gc.put_along_axis(t, [[0]], 7, None)
+
+
+UPDATES = ["add", "subtract", "maximum", "minimum"]
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("dtype, value", [("int8", 2.5), ("int8", np.float32(2.5)), ("uint8", [1.0, 2.0]),
+                                          ("float32", 1j), ("int64", gc.asarray([0.5])), ("bool", 3)])
+def test_updates_drop_no_fraction_and_no_imaginary_part(name, dtype, value):
+    """As `x += value` does."""
+    x = gc.ones(3, dtype=dtype)
+    for call in (lambda: getattr(gc, name).at(x, [0, 1], value), lambda: getattr(
+            x.at[[0, 1]], {"maximum": "max", "minimum": "min"}.get(name, name))(value)):
+        with pytest.raises(DTypeError, match=f"can't be stored as {dtype}"):
+            call()
+    agree(x, np.ones(3, dtype))
+    if name == "add":
+        with pytest.raises(DTypeError):
+            x += value if np.ndim(value) == 0 else value[0]
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("dtype, value", [("int8", 3), ("uint8", [1, 2]), ("float32", 2.5), ("float32", [1, 2]),
+                                          ("int8", np.int64(5)), ("complex64", 1.5), ("float16", np.float64(0.5))])
+def test_updates_take_what_fits(name, dtype, value):
+    if dtype == "complex64" and name[0] == "m":
+        return
+    x = counted(4, dtype)
+    t = gc.asarray(x)
+    getattr(np, name).at(x, [2, 2], value)
+    getattr(gc, name).at(t, [2, 2], value)
+    agree(t, x)
+    with pytest.raises(OverflowError):
+        gc.ones(2, dtype="int8").at[0].add(300)

@@ -344,3 +344,50 @@ def test_import_loads_nothing_heavy():
     code = f"import graphc, sys; print([m for m in {heavy} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("values", [[10**20], [2**64, 1], [[2**70, -2**70]], 10**20, -2**80, [True, 2**64],
+                                    [1.5, 2**64]])
+def test_integers_of_any_size_become_floats_where_these_are_asked_for(values, dtype):
+    with np.errstate(over="ignore"):
+        want = np.array(values, dtype)
+    for found in (gc.asarray(values, dtype=dtype), gc.array(values, dtype=dtype)):
+        assert found.shape == want.shape and found.dtype == want.dtype and np.array_equal(found.numpy(), want)
+
+
+def test_integers_of_any_size_where_none_are_asked_for():
+    for value in (2**63, 2**64 - 1):
+        for found in (gc.asarray(value), gc.asarray([value])[0], gc.array(value)):
+            assert found.dtype is gc.uint64 and found.item() == value
+    assert gc.asarray(-2**63).dtype is gc.asarray(2**63 - 1).dtype is gc.int64
+    for values, options in ((2**64, {}), ([2**64], {}), (-2**63 - 1, {}), (10**400, {"dtype": "float64"}),
+                            ([10**400], {"dtype": "float64"}), (2**63, {"dtype": "int64"})):
+        with pytest.raises(OverflowError) as error:
+            gc.asarray(values, **options)
+        assert isinstance(error.value, gc.errors.IntegerOverflow)
+    with pytest.raises(gc.errors.IntegerOverflow):
+        gc.ones(2) + 10**400
+
+
+@pytest.mark.parametrize("name", ["int8", "uint64", "float16", "float32", "float64", "complex64", "bool"])
+def test_numpys_types_are_data_types(name):
+    kind, own = np.dtype(name).type, getattr(gc, name)
+    for given in (kind, np.dtype(name), name, own, np.ones(2, name), kind(1)):
+        if not isinstance(given, str):
+            assert gc.can_cast(given, gc.complex128) and gc.result_type(given, kind) is own
+        if own.kind == "f":
+            assert gc.finfo(kind).bits == np.finfo(kind).bits and gc.finfo(given if given is not name else kind).dtype
+        elif own.kind in "iu":
+            assert gc.iinfo(kind).max == np.iinfo(kind).max
+    for other in (np.int32, np.float32, np.uint8, np.complex64):
+        assert gc.result_type(kind, other).numpy == np.result_type(kind, other)
+        assert gc.can_cast(kind, other) == np.can_cast(kind, other)
+    assert gc.isdtype(kind, own)
+
+
+@pytest.mark.parametrize("values", [5, [], [1.5], [[1, 2]], np.ones((0, 2))])
+@pytest.mark.parametrize("ndmin", [0, 1, 2, 4])
+def test_array_with_at_least_so_many_axes(values, ndmin):
+    found, want = gc.array(values, ndmin=ndmin), np.array(values, ndmin=ndmin)
+    assert found.shape == want.shape and found.dtype == want.dtype and np.array_equal(found.numpy(), want)

@@ -8,14 +8,14 @@ from math import prod
 import numpy as np
 
 from graphc.api.axes import a_shape, an_int, ordered_axes
-from graphc.api.creation import arange
+from graphc.api.creation import arange, asarray
 from graphc.api.dtypes import result_type
 from graphc.api.elementwise import floor_divide, remainder, where
-from graphc.api.indexing import checked
+from graphc.api.indexing import by_mode, checked
 from graphc.api.linalg import diag
 from graphc.api.manipulation import (
-    _selected, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, ravel, reshape, split,
-    stack, swapaxes,
+    _selected, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, of_each, ravel, reshape,
+    split, stack, swapaxes,
 )
 from graphc.api.record import (
     anew, as_tensor, cast, from_numpy, normalize_axis, scalar, to_array, weak_dtype, wrap,
@@ -117,34 +117,53 @@ def tril_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple:
     return tuple(from_numpy(i) for i in np.tril_indices(n, k, m))
 
 
-def unravel_index(indices, shape, /) -> tuple:
-    """For positions in an array of this shape, flattened, the index along each axis. Raises IndexError.
+def unravel_index(indices, shape, /, order: str = "C") -> tuple:
+    """For positions in an array of this shape, flattened, the index along each axis, as int64.
+
+    order: "C", or "F" where the first index runs fastest. Raises IndexError for a position outside, also a negative
+    one, and ArgumentError for another order.
 
     >>> import graphc as gc
     >>> [i.item() for i in gc.unravel_index(5, (2, 3))]
     [1, 2]
     """
-    shape = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    rest, found = checked(indices, prod(shape), "unravel_index"), []
-    for n in reversed(shape):
-        found.append(remainder(rest, n))
-        rest = floor_divide(rest, n)
-    return tuple(reversed(found))
+    shape = a_shape(shape, "unravel_index")
+    rest, found = checked(indices, prod(shape), "unravel_index", negative=False), {}
+    for axis in reversed(_fastest_last(len(shape), order, "unravel_index")):
+        found[axis] = remainder(rest, shape[axis])
+        rest = floor_divide(rest, shape[axis])
+    return tuple(found[axis] for axis in range(len(shape)))
 
 
-def ravel_multi_index(indices: Sequence, shape: Sequence[int], /):
-    """The positions in an array of this shape, flattened, of an index along each axis. Raises IndexError.
+def _fastest_last(ndim: int, order: str, name: str) -> range:
+    """The axes in the order in which their indices run ever faster."""
+    if order not in ("C", "F"):
+        raise ArgumentError(f"order must be 'C' or 'F', not {order!r}", op=name)
+    return range(ndim) if order == "C" else range(ndim)[::-1]
+
+
+def ravel_multi_index(indices: Sequence, shape: Sequence[int], /, mode: str | Sequence[str] = "raise",
+                      order: str = "C"):
+    """The positions in an array of this shape, flattened, of an index along each axis, as int64.
+
+    mode: where an index lies outside, "raise" raises IndexError, also for a negative one; "wrap" comes round from the
+    other side, "clip" takes the nearest place; one for all axes or for each. order: "C", or "F" where the first index
+    runs fastest. Raises ShapeError, ArgumentError.
 
     >>> import graphc as gc
     >>> gc.ravel_multi_index(([0, 1], [2, 2]), (2, 3)).tolist()
     [2, 5]
+    >>> gc.ravel_multi_index(([3, -1], [9, 1]), (2, 3), mode=("wrap", "clip"), order="F").tolist()
+    [5, 3]
     """
-    if len(indices) != len(shape):
-        raise ShapeError(f"{len(indices)} indices for {len(shape)} axes", op="ravel_multi_index")
+    shape = a_shape(shape, "ravel_multi_index")
+    modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
+    if len(indices) != len(shape) or len(modes) != len(shape):
+        raise ShapeError(f"{len(indices)} indices and {len(modes)} modes for {len(shape)} axes", op="ravel_multi_index")
     found = None
-    for axis, (index, n) in enumerate(zip(indices, shape, strict=True)):
-        part = checked(index, n, "ravel_multi_index", axis)
-        found = part if found is None else found * n + part
+    for axis in _fastest_last(len(shape), order, "ravel_multi_index"):
+        part = by_mode(indices[axis], shape[axis], modes[axis], "ravel_multi_index", axis, negative=False)
+        found = part if found is None else found * shape[axis] + part
     return found
 
 
@@ -210,8 +229,10 @@ def dsplit(x, sections, /):
     return split(x, sections, axis=2)
 
 
+@of_each
 def atleast_3d(x, /):
-    """x with at least three axes: a vector of n elements becomes (1, n, 1), a matrix (m, n) becomes (m, n, 1).
+    """x with at least three axes: a vector of n elements becomes (1, n, 1), a matrix (m, n) becomes (m, n, 1); of
+    several arrays a tuple of each.
 
     >>> import graphc as gc
     >>> gc.atleast_3d(gc.zeros((2, 3))).shape, gc.atleast_3d(gc.zeros(4)).shape
@@ -258,7 +279,7 @@ def insert(x, places, values, /, axis: int | None = None):
     """
     x, axis = _along(x, axis, "insert")
     n, found = x.shape[axis], _places(places, x.shape[axis], "insert")
-    values = cast(as_tensor(values), x.dtype)
+    values = asarray(values, dtype=x.dtype)
     if values.ndim > x.ndim:
         raise ShapeError(f"values of shape {values.shape} do not fit into shape {x.shape}", op="insert")
     values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
@@ -287,8 +308,9 @@ def delete(x, places, /, axis: int | None = None):
 
 # ----------------------------------------------------------------------------------------------------- grids of indices
 
-def indices(shape, /, dtype=None):
+def indices(shape, /, dtype=None, sparse: bool = False):
     """The index along each axis, for every element of an array of this shape: (axes, *shape), int64 by default.
+    sparse: a tuple of them, each with size 1 along the other axes.
 
     >>> import graphc as gc
     >>> gc.indices((2, 2)).tolist()
@@ -296,10 +318,12 @@ def indices(shape, /, dtype=None):
     """
     shape = a_shape(shape, "indices")
     steps = [arange(n, dtype=dt.int64 if dtype is None else dtype) for n in shape]
-    if not steps:
+    grids = tuple(reshape(step, (1,) * k + (step.size,) + (1,) * (len(shape) - 1 - k)) for k, step in enumerate(steps))
+    if sparse:
+        return grids
+    if not grids:
         raise ShapeError("an array without axes has no indices", op="indices")
-    return stack([broadcast_to(reshape(step, (-1, *(1,) * (len(shape) - 1 - k))), shape)
-                  for k, step in enumerate(steps)])
+    return stack([broadcast_to(grid, shape) for grid in grids])
 
 
 def ix_(*vectors) -> tuple:

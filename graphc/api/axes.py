@@ -31,7 +31,7 @@ def a_number(value, name: str, what: str):
     return value
 
 
-def _several(value) -> bool:
+def several(value) -> bool:
     """Is it a sequence, or an array, of sizes or axes?"""
     return isinstance(value, Sequence) or isinstance(value, np.ndarray | Tensor) and value.ndim > 0
 
@@ -40,7 +40,7 @@ def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
     """`axis` (None: all; an int; a sequence) as a tuple of axes counted from 0, in the order given."""
     if axis is None:
         return tuple(range(ndim))
-    if not _several(axis):
+    if not several(axis):
         return (normalize_axis(axis, ndim, name),)
     found = axis
     if axis.__class__ is not tuple or not all([a.__class__ is int and 0 <= a < ndim for a in axis]):
@@ -53,7 +53,7 @@ def ordered_axes(axis, ndim: int, name: str) -> tuple[int, ...]:
 def _sizes(shape, name: str) -> tuple[int, ...]:
     if shape.__class__ is tuple and all([n.__class__ is int for n in shape]):
         return shape
-    return tuple(an_int(n, name, "a size") for n in (shape if _several(shape) else (shape,)))
+    return tuple(an_int(n, name, "a size") for n in (shape if several(shape) else (shape,)))
 
 
 def a_shape(shape, name: str) -> tuple[int, ...]:
@@ -80,3 +80,13 @@ def _filled_in(new: tuple[int, ...], old: tuple[int, ...], name: str) -> tuple[i
         return new
     raise ShapeError(f"an array of shape {old} and size {size} has no shape {new}", op=name,
                      fix="the product of the sizes must stay the same; at most one of them is -1")
+
+
+def refuse(options: dict, name: str) -> None:
+    """For what NumPy's elementwise functions take besides their operands, and none here does: raises DTypeError."""
+    option = next(iter(options))
+    fixes = {"out": f"y[...] = gc.{name}(...), or use the result",
+             "where": f"gc.where(mask, gc.{name}(...), what stands elsewhere)",
+             "dtype": f"gc.{name}(...).astype(dtype)"}
+    raise DTypeError(f"there is no argument {option!r}" + (": a tensor is not written into" if option == "out" else ""),
+                     op=name, fix=fixes.get(option))

@@ -7,7 +7,7 @@ from graphc.api.elementwise import (
     _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, imag, isnan, log1p, maximum,
     minimum, multiply, negative, pow, real, remainder, subtract, trunc, where,
 )
-from graphc.api.record import as_float, as_tensor, cast
+from graphc.api.record import as_float, as_tensor, cast, operands, wrap
 from graphc.errors import DTypeError
 from graphc.ir.dtype import complex128, float64, promote
 
@@ -66,7 +66,8 @@ def fmax(x1, x2, /):
     >>> gc.fmax([1.0, float("nan")], 0.5).tolist()
     [1.0, 0.5]
     """
-    return where(isnan(x1), x2, where(isnan(x2), x1, maximum(x1, x2)))
+    a, b = map(wrap, operands(x1, x2, "fmax"))
+    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
 
 
 def fmin(x1, x2, /):
@@ -75,7 +76,8 @@ def fmin(x1, x2, /):
     >>> gc.fmin([1.0, float("nan")], 2.0).tolist()
     [1.0, 2.0]
     """
-    return where(isnan(x1), x2, where(isnan(x2), x1, minimum(x1, x2)))
+    a, b = map(wrap, operands(x1, x2, "fmin"))
+    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
 
 
 def heaviside(x1, x2, /):
@@ -108,14 +110,15 @@ def isneginf(x, /):
     return equal(_as_real(x, "isneginf"), -math.inf)
 
 
-def angle(x, /):
-    """The argument of a complex number in radians, -pi..pi.
+def angle(x, /, deg: bool = False):
+    """The argument of a complex number in radians, -pi..pi; deg: in degrees.
 
-    >>> gc.angle([1 + 0j]).tolist()
-    [0.0]
+    >>> gc.angle([1 + 0j]).tolist(), gc.angle([1j, -1], deg=True).tolist()
+    ([0.0], [90.0, 180.0])
     """
     x = as_float(x, "angle")
-    return atan2(imag(x), real(x))
+    found = atan2(imag(x), real(x))
+    return degrees(found) if deg else found
 
 
 def logaddexp2(x1, x2, /):
@@ -137,9 +140,9 @@ def float_power(x1, x2, /):
     >>> gc.float_power([2, 4], -1).tolist()
     [0.5, 0.25]
     """
-    operands = [as_tensor(x, None, "float_power") for x in (x1, x2)]
-    wide = complex128 if any(x.dtype.kind == "c" for x in operands) else float64
-    return pow(*(cast(x, wide) for x in operands))
+    powers = [as_tensor(x, None, "float_power", floats=True) for x in (x1, x2)]
+    wide = complex128 if any(x.dtype.kind == "c" for x in powers) else float64
+    return pow(*(cast(x, wide) for x in powers))
 
 
 def modf(x, /) -> tuple:

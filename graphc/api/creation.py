@@ -13,7 +13,7 @@ from graphc.api import record
 from graphc.api.axes import a_shape, an_int
 from graphc.api.elementwise import add, equal, floor, greater_equal, less_equal, multiply, where
 from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, scalar, wrap
-from graphc.errors import ArgumentError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site
+from graphc.errors import ArgumentError, DTypeError, ShapeError, TracerError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, default_float
@@ -98,13 +98,11 @@ def _from_sequence(values, dtype: DType | None, device: str | None, copy: bool |
     if record.holds_recorded(values):
         joined = stacked(values, dtype, "asarray")
         return joined if device is None else joined.to(device)
-    array = record.to_array(values)
+    array = record.to_array(values, floats=dtype is not None and dtype.kind in "fc")
     if dtype is None and array.dtype == np.float64:
         dtype = default_float()
-    if dtype is not None and dtype.kind in "iu" and array.dtype.kind in "iu" and array.size:
-        low, high = record.bounds(dtype)
-        if not low <= int(array.min()) <= int(array.max()) <= high:
-            raise IntegerOverflow(f"integers from {array.min()} to {array.max()} do not fit {dtype}", op="asarray")
+    if dtype is not None:
+        record.check_fits(array, dtype, "asarray")
     # The array was made here, nobody else can write to it.
     fresh = array.flags.c_contiguous and (dtype is None or dtype.numpy == array.dtype)
     return record.from_numpy(array, dtype=dtype, copy=False if fresh else None, device=device)
@@ -135,13 +133,16 @@ def stacked(values, dtype: DType | None, name: str, depth: int = 0) -> Tensor:
     return stack(parts)
 
 
-def array(obj, /, dtype=None, *, copy: bool | None = True, device: str | None = None):
-    """`asarray` as NumPy spells it: copies unless copy=None or False.
+def array(obj, /, dtype=None, *, copy: bool | None = True, ndmin: int = 0, device: str | None = None):
+    """`asarray` as NumPy spells it: copies unless copy=None or False. ndmin: how many axes it has at least; new ones of
+    size 1 come first.
 
-    >>> gc.array([1.5]).tolist()
-    [1.5]
+    >>> gc.array([1.5]).tolist(), gc.array([1.5], ndmin=2).tolist()
+    ([1.5], [[1.5]])
     """
-    return asarray(obj, dtype=dtype, copy=copy if isinstance(obj, (np.ndarray, Tensor)) else None, device=device)
+    x = asarray(obj, dtype=dtype, copy=copy if isinstance(obj, (np.ndarray, Tensor)) else None, device=device)
+    missing = an_int(ndmin, "array", "ndmin") - x.ndim
+    return x if missing <= 0 else reshape_to(x, record.checked_size((1,) * missing + x.shape, "array"))
 
 
 def from_dlpack(x, /, *, device: str | None = None, copy: bool | None = None):
@@ -313,7 +314,7 @@ def _affine(counter: Tensor, start, step) -> Tensor:
     return counter if start == 0 else add(counter, start)
 
 
-def linspace(start, stop, /, num: int = 50, *, dtype=None, device: str | None = None, endpoint: bool = True,
+def linspace(start, stop, num: int = 50, *, dtype=None, device: str | None = None, endpoint: bool = True,
              retstep: bool = False, axis: int = 0):
     """num numbers at equal distances from start to stop, which is the last one if endpoint.
 

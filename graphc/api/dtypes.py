@@ -26,7 +26,8 @@ def astype(x, dtype, /, *, copy: bool = True, device: str | None = None):
 
 
 def _dtype_of(x) -> DType:
-    return x.dtype if isinstance(x, Tensor) else as_dtype(getattr(x, "dtype", x))
+    """That of a tensor or an array, or the one that is named. NumPy's types have an attribute dtype that is none."""
+    return x.dtype if isinstance(x, Tensor) else as_dtype(x if isinstance(x, type) else getattr(x, "dtype", x))
 
 
 # Kinds in the order in which values of one fit the next, for casting by the rule "same_kind".

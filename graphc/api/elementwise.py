@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.api import record
-from graphc.api.axes import an_int
-from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, refuse, unary, wrap
-from graphc.errors import IntegerOverflow, PowerError
+from graphc.api.axes import an_int, refuse
+from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, unary, wrap
+from graphc.errors import ArgumentError, IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.dtype import DType, default_float, promote
@@ -260,13 +260,17 @@ def square(x, /, **options):
 
 
 def clip(x, /, min=None, max=None, **options):
-    """x limited to min..max, which broadcast to it; None is no limit. NaN stays NaN.
+    """x limited to min..max (also called a_min and a_max), which broadcast to it; None is no limit. NaN stays NaN.
 
     A Python integer below or above all values of the dtype of x is no limit either. Where min > max, max wins.
 
     >>> gc.clip([1, 5, 9], 2, 6).tolist()
     [2, 5, 6]
     """
+    for limit, name in ((min, "a_min"), (max, "a_max")):
+        if limit is not None and name in options:
+            raise ArgumentError(f"{name} and {name[2:]} are the same limit", op="clip", fix="give one of them")
+    min, max = options.pop("a_min", min), options.pop("a_max", max)
     if options:
         refuse(options, "clip")
     x = as_tensor(x, None, "clip")

@@ -112,16 +112,22 @@ def take(x, indices, /, axis: int | None = None, *, mode: str = "raise"):
     >>> gc.take(gc.asarray([5, 6, 7]), [4, -9], mode="clip").tolist()
     [7, 5]
     """
-    if mode not in ("raise", "wrap", "clip"):
-        raise ArgumentError(f"there is no mode {mode!r}", op="take", fix="use 'raise', 'wrap' or 'clip'")
     x = as_tensor(x, None, "take")
     if axis is None:
         x, axis = reshape_to(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim, "take")
-    n = x.shape[axis]
+    return take_checked(x, by_mode(indices, x.shape[axis], mode, "take", axis), axis)
+
+
+def by_mode(indices, n: int, mode: str, name: str, axis: int = 0, negative: bool = True) -> Tensor:
+    """Indices into n elements, each of which "wrap" or "clip" brings inside; "raise" is what `checked` does."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ArgumentError(f"there is no mode {mode!r}", op=name, fix="use 'raise', 'wrap' or 'clip'")
     if mode != "raise" and n:
-        indices = remainder(as_tensor(indices), n) if mode == "wrap" else clip(as_tensor(indices), 0, n - 1)
-    return take_checked(x, checked(indices, n, "take", axis), axis)
+        indices = as_tensor(indices, None, name)
+        indices = cast(indices, dtypes.int64) if not indices.size else indices
+        indices = remainder(indices, n) if mode == "wrap" else clip(indices, 0, n - 1)
+    return checked(indices, n, name, axis, negative)
 
 
 def _alongside(x: Tensor, indices, axis: int, name: str) -> Tensor:
@@ -264,6 +270,19 @@ def _value(x: Tensor, value) -> Tensor:
     return cast(as_tensor(value, x, "setitem"), x.dtype)
 
 
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}       # a number of one kind is no number of a lesser one
+
+
+def _combined(x: Tensor, value, name: str) -> Tensor:
+    """What an update combines with elements of x, in its dtype. Raises DTypeError, as `x += value` does, where that
+    would drop a fraction or an imaginary part: each result would be rounded, and in which order is open."""
+    found = as_tensor(value, x, name)
+    if _KINDS[found.dtype.kind] > _KINDS[x.dtype.kind]:
+        raise DTypeError(f"the result is {dtypes.promote(x.dtype, found.dtype)}, which can't be stored as {x.dtype}",
+                         op=name, fix=f"cast the tensor first, or the value: gc.asarray(value).astype('{x.dtype}')")
+    return cast(found, x.dtype)
+
+
 def _can_hold(dtype: dtypes.DType, value: float | complex) -> bool:
     return dtype.kind in "bc" or not isinstance(value, complex) and (dtype.kind == "f" or np.isfinite(value))
 
@@ -346,8 +365,9 @@ def _forward(starts: tuple[int, ...], steps: tuple[int, ...], lengths: tuple[int
     return region, (ends, tuple(-1 if b else 1 for b in back))
 
 
-def put(x: Tensor, indices, values, /) -> None:
-    """Set elements of x flattened; the handle x is rebound. Values repeat as often as needed, as in NumPy.
+def put(x: Tensor, indices, values, /, mode: str = "raise") -> None:
+    """Set elements of x flattened; the handle x is rebound. Values repeat as often as needed, as in NumPy; where there
+    are none nothing is set. mode: as for `take`. Raises IndexOutOfRange, ArgumentError.
 
     >>> x = gc.zeros((2, 2))
     >>> gc.put(x, [0, 3], [1, 2])
@@ -355,16 +375,19 @@ def put(x: Tensor, indices, values, /) -> None:
     [[1.0, 0.0], [0.0, 2.0]]
     """
     _writable(x, "put")
-    index = checked(indices, x.size, "put")
     values = _value(x, values)
+    if not values.size:
+        return
+    index = by_mode(indices, x.size, mode, "put")
     values = reshape_to(values, (values.size,))
     if values.size != index.size:
-        values = take_checked(values, as_tensor(np.arange(index.size) % max(values.size, 1)), 0)
+        values = take_checked(values, as_tensor(np.arange(index.size) % values.size), 0)
     x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape).node)
 
 
-def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
-    """Set the elements of x that `take_along_axis(x, indices, axis=axis)` reads; the handle x is rebound.
+def put_along_axis(x: Tensor, indices, values, /, axis: int | None = -1) -> None:
+    """Set the elements of x that `take_along_axis(x, indices, axis=axis)` reads; the handle x is rebound. axis=None
+    takes x as a vector.
 
     >>> x = gc.zeros((2, 2))
     >>> gc.put_along_axis(x, [[1], [0]], 5, axis=1)
@@ -372,8 +395,9 @@ def put_along_axis(x: Tensor, indices, values, /, axis: int = -1) -> None:
     [[0.0, 5.0], [5.0, 0.0]]
     """
     _writable(x, "put_along_axis")
-    axis = normalize_axis(axis, x.ndim, "put_along_axis")
-    position = _along(x, indices, axis, "put_along_axis")
+    rows = reshape_to(x, (x.size,)) if axis is None else x
+    axis = normalize_axis(0 if axis is None else axis, rows.ndim, "put_along_axis")
+    position = _along(rows, indices, axis, "put_along_axis")
     values = reshape_to(_fitted(_value(x, values), position.shape), (position.size,))
     x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape).node)
 
@@ -404,11 +428,12 @@ class At:
         return written(self.tensor, self.key, value, "set")
 
     def add(self, value) -> Tensor:
-        """Duplicates are added one after the other, in the order of the index."""
-        return written(self.tensor, self.key, value, "add")
+        """Duplicates are added one after the other, in the order of the index. Raises DTypeError for floats into
+        integers, as all updates but `set` do."""
+        return written(self.tensor, self.key, _combined(self.tensor, value, "add"), "add")
 
     def subtract(self, value) -> Tensor:
-        return written(self.tensor, self.key, negative(_value(self.tensor, value)), "add")
+        return written(self.tensor, self.key, negative(_combined(self.tensor, value, "subtract")), "add")
 
     def max(self, value) -> Tensor:
         """The larger of the old element and all values that meet there; NaN if one of them is NaN.
@@ -424,7 +449,7 @@ class At:
 
     def _extreme(self, value, mode: str) -> Tensor:
         record.check_dtype(ops.MAXIMUM, self.tensor.dtype, mode)
-        return written(self.tensor, self.key, value, mode)
+        return written(self.tensor, self.key, _combined(self.tensor, value, mode), mode)
 
 
 def _writable(x, name: str) -> None:

@@ -1,13 +1,16 @@
 """Functions of integers that are composites of others."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
+
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import bitwise_and, floor_divide, multiply, remainder, right_shift, where
 from graphc.api.loops import while_loop
-from graphc.api.manipulation import broadcast_arrays
-from graphc.api.record import as_tensor, cast, operands, wrap
+from graphc.api.manipulation import broadcast_arrays, concat, moveaxis, reshape
+from graphc.api.record import as_tensor, cast, filled, normalize_axes, operands, wrap
 from graphc.api.reductions import any as any_
-from graphc.errors import DTypeError
+from graphc.errors import DTypeError, ShapeError
 from graphc.ir import dtype as dt
 
 
@@ -44,6 +47,31 @@ def lcm(x1, x2, /):
     a, b, result = _integers(x1, x2, "lcm")
     a, b = _size(a), _size(b)
     return cast(multiply(floor_divide(a, _gcd(a, b)), b), result)
+
+
+def _reduced(function: Callable, nothing: int | None) -> Callable:
+    """function.reduce: of halves, until one is left. nothing: what is found of no elements; None raises."""
+    def reduce(x, /, axis: int | Sequence[int] | None = 0, *, keepdims: bool = False):
+        """As NumPy's ufunc.reduce: of all elements along axes (None: all). Raises DTypeError for floats."""
+        x = as_tensor(x, None, function.__name__)
+        if x.dtype.kind not in "iu":
+            raise DTypeError(f"needs integers, not {x.dtype}", op=function.__name__)
+        axes = normalize_axes(axis, x.ndim, function.__name__)
+        kept = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+        rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+        x = x if nothing is None else abs_(x)       # of one element as well
+        x = reshape(moveaxis(x, axes, tuple(range(len(axes)))), (prod(x.shape[a] for a in axes), *rest))
+        if not x.shape[0] and nothing is None:
+            raise ShapeError(f"of no elements there is no {function.__name__}", op=function.__name__)
+        while x.shape[0] > 1:
+            half = x.shape[0] // 2
+            x = concat([function(x[:half], x[half:2 * half]), x[2 * half:]])
+        found = x[0] if x.shape[0] else filled(rest, nothing, x.dtype)
+        return reshape(found, kept if keepdims else rest)
+    return reduce
+
+
+gcd.reduce, lcm.reduce = _reduced(gcd, 0), _reduced(lcm, None)
 
 
 def _size(x):

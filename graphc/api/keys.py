@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from graphc.api import record
+from graphc.api.elementwise import less, where
 from graphc.api.record import as_tensor, broadcast_shapes, cast, wrap
 from graphc.errors import DTypeError, IndexOutOfRange, ShapeError, out_of_range, user_site
 from graphc.ir import dtype as dtypes
@@ -267,8 +268,9 @@ def integer_in(index: int, n: int, axis: int, name: str) -> int:
     return index + n if index < 0 else index
 
 
-def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
-    """An index array as an int64 tensor that is known, or will be checked, to lie in 0 .. n-1.
+def checked(index, n: int, name: str, axis: int = 0, negative: bool = True) -> Tensor:
+    """An index array as an int64 tensor that is known, or will be checked, to lie in 0 .. n-1. negative: negative ones
+    count from the end; otherwise they are out of range.
 
     Indices that exist on the host are checked now; others by CHECK_INDEX when they are computed. It looks at many again
     while it wraps them, for a tensor may share memory with an array that somebody writes to.
@@ -281,19 +283,23 @@ def checked(index, n: int, name: str, axis: int = 0) -> Tensor:
         raise DTypeError(f"indices must be integers, not {index.dtype}", op=name)
     known = host_view(index.node, index.size <= _MANY) if isinstance(index, Tensor) else index
     if known is not None:
-        least = _least(known, n, axis, name)
+        least = _least(known, n, axis, name, negative)
         if known.size <= _MANY:
             return _wrapped(known, least, n, index.node if isinstance(index, Tensor) else None)
     index = record.as_tensor(index)
     if index.dtype is not dtypes.uint64:  # which would wrap around: it is cast afterwards
         index = cast(index, dtypes.int64)
+        if not negative:
+            index = where(less(index, 0), n, index)
     node = index.node
     node = make(ops.CHECK_INDEX, node.dtype, node.shape, (node,), (n, axis), device=node.device, site=user_site(2))
     return cast(wrap(node), dtypes.int64)
 
 
-def _least(index: np.ndarray, n: int, axis: int, name: str) -> int:
+def _least(index: np.ndarray, n: int, axis: int, name: str, negative: bool) -> int:
     """The least of some indices, none of which is out of range."""
+    if not negative and index.size and index.min() < 0:
+        raise IndexOutOfRange(f"index {index.min()} is negative", op=name, fix=f"use 0 to {n - 1}, or index % {n}")
     least, most = (int(index.min()), int(index.max())) if index.size else (0, -1)
     if not -n <= least <= most + 1 <= n:
         bad = index[(index < -n) | (index >= n)].flat[0] if index.dtype.kind == "i" else index[index >= n].flat[0]

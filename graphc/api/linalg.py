@@ -16,8 +16,8 @@ from numpy.linalg import LinAlgError    # what singular matrices raise
 
 from graphc.api import record
 from graphc.api import reductions as red
-from graphc.api.axes import an_int, ordered_axes
-from graphc.api.creation import eye, iota
+from graphc.api.axes import an_int, ordered_axes, several
+from graphc.api.creation import eye, iota, zeros_like
 from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import conj, where
 from graphc.api.library import library
@@ -35,7 +35,6 @@ from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ArgumentError, ShapeError
-from graphc.ir import dtype as dt
 
 __all__ = [
     "Eigh", "LeastSquares", "LinAlgError", "QR", "SVD", "Slogdet", "cholesky", "cond", "cross", "det", "diag",
@@ -91,8 +90,8 @@ def inner(a, b, /):
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, axes=((-1,), (-1,)))
 
 
-def tensordot(a, b, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2):
-    """Sums of products over pairs of axes: the last `axes` of a with the first of b, or the axes named for each.
+def tensordot(a, b, /, axes: int | Sequence = 2):
+    """Sums of products over pairs of axes: the last `axes` of a with the first of b, or (axes of a, axes of b).
 
     The result has the remaining axes of a, then those of b. Raises ShapeError if the sizes differ.
 
@@ -101,7 +100,7 @@ def tensordot(a, b, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2):
     (2, 5)
     """
     a, b = promoted("tensordot", a, b)
-    if isinstance(axes, Sequence):
+    if several(axes):
         left, right = ordered_axes(axes[0], a.ndim, "tensordot"), ordered_axes(axes[1], b.ndim, "tensordot")
     else:
         count = an_int(axes, "tensordot", "axes")
@@ -142,21 +141,33 @@ def kron(a, b, /):
     return reshape(a * b, tuple(m * n for m, n in zip(first, second, strict=True)))
 
 
-def cross(x1, x2, /, *, axis: int = -1):
-    """The vector product along an axis of size 3; the other axes broadcast. Raises ShapeError for another size.
+def cross(x1, x2, /, axisa: int = -1, axisb: int = -1, axisc: int = -1, *, axis: int | None = None):
+    """The vector product along axis axisa of x1 and axisb of x2, of size 3; the others broadcast. Raises ShapeError.
+
+    axisc: where it lies in the result; axis: the same for all three. A vector of size 2 has 0 as its third part; of two
+    such ones only the third part of the product is given, without an axis.
 
     >>> import graphc as gc
-    >>> gc.cross(gc.asarray([1, 0, 0]), gc.asarray([0, 1, 0])).tolist()
-    [0, 0, 1]
+    >>> gc.cross(gc.asarray([1, 0, 0]), gc.asarray([0, 1, 0])).tolist(), gc.cross([1, 2], [3, 4]).item()
+    ([0, 0, 1], -2)
     """
     x1, x2 = promoted("cross", x1, x2)
-    a, b = normalize_axis(axis, x1.ndim, "cross"), normalize_axis(axis, x2.ndim, "cross")
-    if x1.shape[a] != 3 or x2.shape[b] != 3:
-        raise ShapeError(f"shapes {x1.shape} and {x2.shape} need size 3 along axis {axis}", op="cross")
-    u = [slice_axis(moveaxis(x1, a, -1), x1.ndim - 1, i, 1) for i in range(3)]
-    v = [slice_axis(moveaxis(x2, b, -1), x2.ndim - 1, i, 1) for i in range(3)]
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    a, b = normalize_axis(axisa, x1.ndim, "cross"), normalize_axis(axisb, x2.ndim, "cross")
+    if not {x1.shape[a], x2.shape[b]} <= {2, 3}:
+        raise ShapeError(f"shapes {x1.shape} and {x2.shape} need size 3, or 2, along axes {axisa} and {axisb}",
+                         op="cross")
+    u, v = _parts(x1, a), _parts(x2, b)
+    if len(u) == len(v) == 2:
+        return reshape(u[0] * v[1] - u[1] * v[0], broadcast_shapes("cross", u[0].shape, v[0].shape)[:-1])
+    u, v = ([*w, zeros_like(w[0])] if len(w) == 2 else w for w in (u, v))
     product = concat([u[i - 2] * v[i - 1] - u[i - 1] * v[i - 2] for i in range(3)], axis=-1)
-    return moveaxis(product, -1, axis)
+    return moveaxis(product, -1, axisc)
+
+
+def _parts(x, axis: int) -> list:
+    """The parts of vectors along an axis, which moves to the end."""
+    return [slice_axis(moveaxis(x, axis, -1), x.ndim - 1, i, 1) for i in range(x.shape[axis])]
 
 
 def matrix_power(x, n: int, /):
@@ -387,26 +398,28 @@ def solve(x1, x2, /):
     return _lapack("solve", (), x1, x2)[0]
 
 
-def qr(x, /, mode: str = "reduced") -> QR:
-    """Q with orthonormal columns and upper triangular R, with Q @ R == x. mode "complete": Q is square.
+def qr(x, /, mode: str = "reduced"):
+    """Q with orthonormal columns and upper triangular R, with Q @ R == x. mode "complete": Q is square; "r": R alone.
 
     >>> import graphc as gc
     >>> [part.shape for part in gc.linalg.qr(gc.ones((3, 2)))]
     [(3, 2), (2, 2)]
     """
-    if mode not in ("reduced", "complete"):
-        raise ArgumentError(f"mode must be 'reduced' or 'complete', not {mode!r}", op="qr")
-    return QR(*_lapack("qr", (mode == "complete",), _stack(x, "qr")))
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f"mode must be 'reduced', 'complete' or 'r', not {mode!r}", op="qr")
+    found = QR(*_lapack("qr", (mode == "complete",), _stack(x, "qr")))
+    return found.R if mode == "r" else found
 
 
-def svd(x, /, full_matrices: bool = True) -> SVD:
-    """The singular value decomposition U, S, Vh: x == U * S @ Vh (full_matrices=False), S falling.
+def svd(x, /, full_matrices: bool = True, compute_uv: bool = True):
+    """The singular value decomposition U, S, Vh: x == U * S @ Vh (full_matrices=False), S falling. compute_uv=False: S
+    alone, as by svdvals.
 
     >>> import graphc as gc
     >>> gc.linalg.svd(gc.asarray([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
     [4.0, 3.0]
     """
-    return SVD(*_lapack("svd", (bool(full_matrices),), _stack(x, "svd")))
+    return SVD(*_lapack("svd", (bool(full_matrices),), _stack(x, "svd"))) if compute_uv else svdvals(x)
 
 
 def svdvals(x, /):
@@ -466,102 +479,6 @@ def slogdet(x, /) -> Slogdet:
     return Slogdet(*_lapack("slogdet", (), _stack(x, "slogdet", square=True)))
 
 
-def _cutoff(x, s, rtol):
-    """The size below which a singular value counts as 0; one for each matrix."""
-    if rtol is None:
-        rtol = max(x.shape[-2:]) * float(np.finfo(s.dtype.numpy).eps)
-    rtol = as_tensor(rtol, s)
-    top = red.max(s, -1, keepdims=True)
-    return top * (expand_dims(rtol, -1) if rtol.ndim else rtol)
-
-
-def pinv(x, /, *, rtol=None):
-    """The Moore-Penrose pseudo-inverse. Singular values up to rtol times the largest count as 0.
-
-    rtol: None is max(m, n) times the dtype's epsilon; or a number for each matrix.
-
-    >>> import graphc as gc
-    >>> gc.linalg.pinv(gc.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
-    [[0.5, 0.0], [0.0, 0.0]]
-    """
-    x = wide(x, "pinv")
-    if 0 in x.shape[-2:]:
-        return matrix_transpose(x)
-    v, inverse, uh, _, _ = _inverted(x, rtol)
-    return matmul(v * cast(expand_dims(inverse, -2), v.dtype), uh)
-
-
-def _inverted(x, rtol) -> tuple:
-    """The factors of the pseudo-inverse by one SVD, V, 1 / s and U^H, then s and which of them count."""
-    u, s, vh = svd(x, full_matrices=False)
-    keep = s > _cutoff(x, s, rtol)
-    inverse = where(keep, 1.0 / where(keep, s, 1.0), 0.0)
-    return conj(matrix_transpose(vh)), inverse, conj(matrix_transpose(u)), s, keep
-
-
-def matrix_rank(x, /, *, rtol=None):
-    """How many singular values are larger than rtol times the largest one (rtol: see pinv), as int64.
-
-    >>> import graphc as gc
-    >>> gc.linalg.matrix_rank(gc.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
-    1
-    """
-    x = wide(x, "matrix_rank")
-    if 0 in x.shape[-2:]:
-        return red.count_nonzero(reshape(x, (*x.shape[:-2], 0)), -1)
-    s = svdvals(x)
-    return red.sum(s > _cutoff(x, s, rtol), -1, dtype=dt.int64)
-
-
-class LeastSquares(NamedTuple):
-    x: object
-    residuals: object
-    rank: object
-    s: object
-
-
-def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
-    """The x of least norm that minimises the norm of x1 @ x - x2, and what belongs to it, in NumPy's order.
-
-    residuals: the squared norms of x1 @ x - x2, one for each column of x2 (also where NumPy leaves them out: where the
-    rank of x1 is less than its columns, or it has no more rows). rank, s: the rank and the singular values of x1.
-    rtol: singular values up to rtol times the largest count as 0, as in pinv; rcond is NumPy's name for it.
-
-    >>> import graphc as gc
-    >>> x, residuals, rank, s = gc.linalg.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0]))
-    >>> round(x.item(), 9), round(residuals.item(), 9), rank.item()
-    (2.0, 2.0, 1)
-    """
-    x1, x2, rtol = wide(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
-    axis = -1 if x2.ndim == 1 else -2
-    if 0 in x1.shape[-2:]:
-        x, s, rank = matmul(pinv(x1), x2), svdvals(x1), matrix_rank(x1)
-    else:
-        v, inverse, uh, s, keep = _inverted(x1, rtol)
-        part = matmul(uh, x2)       # and not by the pseudo-inverse, which is as large as x1
-        x = matmul(v, part * cast(inverse if x2.ndim == 1 else expand_dims(inverse, -1), v.dtype))
-        rank = red.sum(keep, -1, dtype=dt.int64)
-    off = abs_(x2 - matmul(x1, x))
-    return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), rank, s)
-
-
-def cond(x, /, p=None):
-    """The condition number of matrices: the norm, 2 by default, times that of the inverse. That of singular ones is
-    infinite.
-
-    >>> import graphc as gc
-    >>> gc.linalg.cond(gc.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
-    2.0
-    """
-    x = wide(x, "cond")
-    if p in (None, 2, -2):
-        s = svdvals(x)
-        found = red.min(s, -1) / red.max(s, -1) if p == -2 else red.max(s, -1) / red.min(s, -1)
-        return where(red.max(s, -1) == 0, inf, found)
-    singular = slogdet(x).sign == 0
-    regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
-    return where(singular, inf, matrix_norm(x, ord=p) * matrix_norm(inv(regular), ord=p))
-
-
 # They are written with what is above, and are functions of gc.linalg.
 from graphc.api.matrix_functions import expm, multi_dot, tensorinv, tensorsolve  # noqa: E402
+from graphc.api.ranks import LeastSquares, cond, lstsq, matrix_rank, pinv  # noqa: E402

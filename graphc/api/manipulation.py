@@ -6,12 +6,12 @@ itself. A movement that changes nothing returns its argument.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from graphc.api import record
-from graphc.api.axes import a_shape, an_int, filled_in, ordered_axes
+from graphc.api.axes import a_shape, an_int, filled_in, ordered_axes, several
 from graphc.api.record import as_tensor, cast, common_device, movement, normalize_axis, wrap
 from graphc.errors import ArgumentError, AxisError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dt
@@ -220,14 +220,29 @@ def squeeze(x, /, axis: int | Sequence[int] | None = None):
     return _reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in places))
 
 
+def of_each(function: Callable) -> Callable:
+    """The function of one array as one of several, whose results are a tuple then."""
+    @functools.wraps(function)
+    def of_several(x, /, *more):
+        return (function(x), *map(function, more)) if more else function(x)
+    return of_several
+
+
+@of_each
 def atleast_1d(x, /):
-    """x with at least one axis."""
+    """x with at least one axis; of several arrays a tuple of each."""
     x = as_tensor(x)
     return _reshape(x, x.shape or (1,))
 
 
+@of_each
 def atleast_2d(x, /):
-    """x with at least two axes: a vector becomes one row."""
+    """x with at least two axes: a vector becomes one row; of several arrays a tuple of each.
+
+    >>> import graphc as gc
+    >>> [x.shape for x in gc.atleast_2d(gc.zeros(3), 1.0)]
+    [(1, 3), (1, 1)]
+    """
     x = as_tensor(x)
     return _reshape(x, x.shape if x.ndim >= 2 else (1, x.size))
 
@@ -336,7 +351,7 @@ def array_split(x, /, indices_or_sections, axis: int = 0) -> list:
     x = as_tensor(x)
     axis = normalize_axis(axis, x.ndim, "split")
     n = x.shape[axis]
-    if isinstance(indices_or_sections, Sequence) or getattr(indices_or_sections, "ndim", 0):
+    if several(indices_or_sections):
         # Places are slice bounds: negative ones count from the end, and they need not rise.
         places = [an_int(i, "split", "a place to cut") for i in indices_or_sections]
         bounds = list(zip([0, *places], [*places, n], strict=True))
@@ -358,7 +373,7 @@ def split(x, /, indices_or_sections, axis: int = 0) -> list:
     [[0, 1], [2, 3]]
     """
     x = as_tensor(x)
-    if not isinstance(indices_or_sections, Sequence | np.ndarray):
+    if not several(indices_or_sections):
         n = x.shape[normalize_axis(axis, x.ndim, "split")]
         parts = an_int(indices_or_sections, "split", "the number of parts")
         if parts < 1 or n % parts:
@@ -410,11 +425,9 @@ def roll(x, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = No
     if shift.__class__ is int and axis.__class__ is int:
         return _roll(x, shift, normalize_axis(axis, x.ndim, "roll"))
     if axis is None:
-        if isinstance(shift, list | tuple):
-            shift = sum(shift)
-        return _reshape(_roll(ravel(x), an_int(shift, "roll", "shift"), 0), x.shape)
-    axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
-    shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,)
+        total = sum(an_int(s, "roll", "shift") for s in (shift if several(shift) else (shift,)))
+        return _reshape(_roll(ravel(x), total, 0), x.shape)
+    axes, shifts = (tuple(given) if several(given) else (given,) for given in (axis, shift))
     count = max(len(axes), len(shifts))
     if {len(axes), len(shifts)} - {1, count}:
         raise ArgumentError(f"{len(shifts)} shifts do not belong to {len(axes)} axes", op="roll")

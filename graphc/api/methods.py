@@ -12,11 +12,12 @@ import numpy as np
 
 from graphc.api import elementwise as el
 from graphc.api import indexing, manipulation, ufuncs
+from graphc.api.axes import refuse
 from graphc.api.composites import divmod
 from graphc.api.dtypes import can_cast
 from graphc.api.other_names import METHODS as ELSEWHERE
 from graphc.api.other_names import Elsewhere
-from graphc.api.record import cast, refuse
+from graphc.api.record import cast
 from graphc.errors import DTypeError, ShapeError
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
@@ -42,7 +43,13 @@ METHODS = {
     "activations": "gelu leaky_relu log_softmax relu sigmoid silu softmax softplus elu",
 }
 
-CALLED_BY_NUMPY = frozenset("sum prod max min mean std var any all".split())     # np.sum(t) calls t.sum
+# np.sum(t) calls t.sum. What NumPy's methods take by position after the axis:
+CALLED_BY_NUMPY = {
+    **dict.fromkeys("sum prod".split(), "dtype out keepdims initial where".split()),
+    **dict.fromkeys("max min".split(), "out keepdims initial where".split()),
+    **dict.fromkeys("any all".split(), "out keepdims".split()), "mean": "dtype out keepdims".split(),
+    **dict.fromkeys("var std".split(), "dtype out ddof keepdims".split()),
+}
 
 # operator -> the function for `a op b`; each also gives the reflected and, where NumPy has it, the in-place operator.
 BINARY = {
@@ -119,13 +126,20 @@ def _install_operators() -> None:
 
 
 def _called_by_numpy(function: Callable) -> Callable:
-    """`np.sum(t)` is t.sum(axis=None, out=None), and np.mean, np.std and np.var give dtype=None as well."""
+    """`np.sum(t)` is t.sum(axis=None, out=None). By position a method takes what NumPy's does, a function what the
+    Array API's does."""
+    names = CALLED_BY_NUMPY[function.__name__]
+
     @functools.wraps(function)
-    def method(self, axis=None, *, out=None, **options):
+    def method(self, axis=None, *more, out=None, **options):
+        if more:
+            if len(more) > len(names) or any(name in options for name in names[:len(more)]):
+                raise DTypeError(f"by position after the axis it takes {', '.join(names)}", op=function.__name__,
+                                 fix="name the arguments")
+            options |= zip(names, more, strict=False)
+            out = options.pop("out", out)
         if out is not None:
             refuse({"out": out}, function.__name__)
-        if "dtype" in options and options["dtype"] is None:
-            del options["dtype"]
         return function(self, axis, **options)
     return method
 

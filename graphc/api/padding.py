@@ -7,25 +7,27 @@ from graphc.api import record
 from graphc.api.creation import linspace
 from graphc.api.elementwise import round
 from graphc.api.manipulation import _concat, _parts, _with, broadcast_to, flip, slice_axis, squeeze
-from graphc.api.record import as_tensor, cast, movement
+from graphc.api.quantiles import median
+from graphc.api.record import as_tensor, cast, movement, normalize_axis
 from graphc.api.reductions import max as max_of
 from graphc.api.reductions import mean
 from graphc.api.reductions import min as min_of
 from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.ir import ops
+from graphc.tensor import Tensor
 
 
 def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_values=0, stat_length=None):
     """x with elements added before and after each axis.
 
-    pad_width: n, (before, after) or one such pair for each axis. mode, each as in numpy.pad: "constant"
-    (constant_values: one, or as pad_width), "edge" (repeat the outermost element), "reflect" (mirror without repeating
-    it), "symmetric" (mirror with it), "wrap" (come round from the other side), "maximum", "minimum" or "mean" (of the
-    axis, or of its stat_length outermost elements, given as pad_width), "linear_ramp" (in equal steps to end_values,
-    as constant_values).
+    pad_width: n, (before, after), one such pair for each axis, or a dict of these for some axes. mode, each as in
+    numpy.pad: "constant" (constant_values: one, a pair or one for each axis), "edge" (repeat the outermost element),
+    "reflect" (mirror without repeating it), "symmetric" (mirror with it), "wrap" (come round from the other side),
+    "maximum", "minimum", "mean" or "median" (of the axis, or of its stat_length outermost elements, given as
+    constant_values), "linear_ramp" (in equal steps to end_values, as constant_values).
 
     Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements; ArgumentError for
-    negative widths and an unknown mode.
+    negative widths and an unknown mode; IntegerOverflow for constant_values that the dtype of x cannot hold.
 
     >>> import graphc as gc
     >>> gc.pad(gc.asarray([1, 2, 3]), (1, 2), mode="reflect").tolist()
@@ -34,17 +36,16 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     [0.0, 2.0, 4.0, 2.0, 1.0, 0.0]
     """
     x = as_tensor(x)
-    widths = _pairs(pad_width, x.shape, "widths")
-    if widths.dtype.kind not in "iu":
-        raise DTypeError(f"widths {pad_width} must be integers", op="pad")
-    if widths.min(initial=0) < 0:
-        raise ArgumentError(f"widths {pad_width} must not be negative", op="pad")
+    widths = _widths(pad_width, x.shape)
     if mode == "constant":
-        return _pad_constant(record.anew(x), widths.tolist(), _pairs(constant_values, x.shape, "values"))
+        values = _pairs(constant_values, x.shape, "values")
+        if not isinstance(constant_values, np.ndarray | np.generic | Tensor):   # those wrap, as by astype
+            record.check_fits(values, x.dtype, "pad")
+        return _pad_constant(record.anew(x), widths.tolist(), values)
     if mode not in _MODES:
         raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")
     ends, lengths = _pairs(end_values, x.shape, "values"), [[n, n] for n in x.shape]
-    if stat_length is not None:
+    if stat_length is not None and x.ndim:
         lengths = np.minimum(_pairs(stat_length, x.shape, "lengths"), lengths).tolist()
     for axis, (before, after) in enumerate(widths.tolist()):
         n = x.shape[axis]
@@ -58,6 +59,21 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
             parts = _ramps(x, axis, (before, after), ends[axis].tolist())
         x = _concat([part for part in parts if part.shape[axis]], axis) if before + after else record.anew(x)
     return record.anew(x)
+
+
+def _widths(given, shape: tuple[int, ...]) -> np.ndarray:
+    """The widths before and after each axis. Raises DTypeError, ArgumentError, ShapeError."""
+    if isinstance(given, dict):
+        pairs = {normalize_axis(axis, len(shape), "pad"): _pairs(width, (1,), "widths")[0]
+                 for axis, width in given.items()}
+        given = np.array([pairs.get(axis, (0, 0)) for axis in range(len(shape))]).reshape(-1, 2)
+        given = given if pairs else given.astype(np.int64)
+    found = np.asarray(given)
+    if found.dtype.kind not in "iu":
+        raise DTypeError(f"widths {given} must be integers", op="pad")
+    if found.min(initial=0) < 0:        # also those of no axis
+        raise ArgumentError(f"widths {given} must not be negative", op="pad")
+    return _pairs(found, shape, "widths")
 
 
 def _pairs(values, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -101,7 +117,7 @@ _SOURCES = {
 }
 
 
-_STATISTICS = {"maximum": max_of, "minimum": min_of, "mean": mean}
+_STATISTICS = {"maximum": max_of, "minimum": min_of, "mean": mean, "median": median}
 _MODES = (*_SOURCES, *_STATISTICS, "linear_ramp")
 
 

@@ -30,7 +30,7 @@ def polyval(p, x, /):
     >>> gc.polyval([1, 2, 3], gc.asarray(2.0)).item()
     11.0
     """
-    x, p = as_tensor(x), as_tensor(p)
+    x, p = (as_tensor(values, None, "polyval", floats=True) for values in (x, p))
     found = x * 0
     for k in range(p.shape[0]):
         found = found * x + p[k]
@@ -117,13 +117,14 @@ def polysub(p1, p2, /):
 
 
 def polymul(p1, p2, /):
-    """The product of two polynomials. Leading zeros stay.
+    """The product of two polynomials. Leading zeros stay; no coefficients at all are those of 0.
 
     >>> import graphc as gc
     >>> gc.polymul([1, 1], [1, -1]).tolist()
     [1, 0, -1]
     """
-    return convolve(_coefficients(p1, "polymul"), _coefficients(p2, "polymul"))
+    factors = (_coefficients(p, "polymul") for p in (p1, p2))
+    return convolve(*(p if p.size else zeros(1, dtype=p.dtype) for p in factors))
 
 
 def polyder(p, /, m: int = 1):

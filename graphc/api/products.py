@@ -10,7 +10,6 @@ from graphc.api.record import (
     cast,
     checked_size,
     common_device,
-    operands,
     reduce,
     reshape_to,
     wrap,
@@ -22,11 +21,8 @@ from graphc.tensor import Tensor
 
 
 def promoted(name: str, *arrays) -> list:
-    """The arrays as tensors of their common dtype."""
-    if len(arrays) == 2:
-        tensors = [wrap(node) for node in operands(*arrays, name)]
-    else:
-        tensors = [as_tensor(x, None, name) for x in arrays]
+    """The arrays as tensors of their common dtype. A Python number is an array of its own dtype here, as in NumPy."""
+    tensors = [as_tensor(x, None, name, floats=True) for x in arrays]
     common = tensors[0].dtype
     for x in tensors[1:]:
         common = dt.promote(common, x.dtype)

@@ -77,12 +77,14 @@ def scalar(value, dtype: DType, name: str) -> Node:
 def _scalar(value, dtype: DType, name: str) -> Node:
     if value.__class__ is int:
         if dtype.kind in "iu":
-            low, high = _BOUNDS[dtype]
-            if not low <= value <= high:
+            if not _fits(value, dtype):
                 raise IntegerOverflow(f"the integer {value} does not fit {dtype}", op=name,
                                       fix=f"cast the tensor first, e.g. x.astype({_smallest_int(value)!r})")
         elif dtype.kind in "fc":
-            value = float(value)
+            try:
+                value = float(value)
+            except OverflowError:
+                raise IntegerOverflow(f"an integer of {value.bit_length()} bits fits no {dtype}", op=name) from None
     elif value.__class__ is float and not -6e4 < value < 6e4:
         with np.errstate(over="ignore"):  # 1e300 as float32 is inf, silently
             return const(value, dtype)
@@ -91,8 +93,23 @@ def _scalar(value, dtype: DType, name: str) -> Node:
 
 def weak_dtype(value, beside: DType | None) -> DType:
     """The dtype that a Python number takes beside a tensor of that dtype, or (None) by itself."""
+    if beside is None and value.__class__ is int and _BOUNDS[dtypes.int64][1] < value <= _BOUNDS[dtypes.uint64][1]:
+        return dtypes.uint64
     sample = value.sample if value.__class__ is Scalar else value
     return as_dtype(sample.__class__) if beside is None else of_scalar(sample, beside)
+
+
+def _fits(value: int, dtype: DType) -> bool:
+    low, high = _BOUNDS[dtype]
+    return low <= value <= high
+
+
+def check_fits(array: np.ndarray, dtype: DType, name: str) -> None:
+    """Raise IntegerOverflow where an array of a user's Python integers does not fit the dtype that they shall have."""
+    if dtype in _BOUNDS and array.dtype.kind in "iu" and array.size:
+        least, most = int(array.min()), int(array.max())
+        if not (_fits(least, dtype) and _fits(most, dtype)):
+            raise IntegerOverflow(f"integers from {least} to {most} do not fit {dtype}", op=name)
 
 
 def bounds(dtype: DType) -> tuple[int | None, int | None]:
@@ -105,29 +122,35 @@ def _smallest_int(value: int) -> str:
     return fitting[0] if fitting else "float64"
 
 
-def as_tensor(x, like: Tensor | None = None, name: str = "asarray") -> Tensor:
-    """x as a Tensor. A Python number beside `like` takes its dtype weakly (NEP 50); arrays are copied, see asarray."""
+def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool = False) -> Tensor:
+    """x as a Tensor. A Python number beside `like` takes its dtype weakly (NEP 50); arrays are copied, see asarray.
+
+    floats: take Python integers that fit no integer dtype as float64, as `like` does if it has floats; else they raise.
+    """
     if isinstance(x, Tensor):
         return x
+    floats = floats or like is not None and like.node.dtype.kind in "fc"
     if x.__class__ in _PYTHON_SCALARS:
         dtype = weak_dtype(x, None if like is None else like.node.dtype)
+        if floats and x.__class__ is int and dtype is dtypes.int64 and not _fits(x, dtype):
+            dtype = dtypes.float64
         return wrap(scalar(x, dtype, name))
     if isinstance(x, np.generic):
         return wrap(const(x, numpy_dtype(x.dtype, name)))
     if isinstance(x, (list, tuple)) and holds_recorded(x):
         from graphc.api.creation import stacked
         return stacked(x, None, name)
-    return from_numpy(to_array(x, name), name=name)
+    return from_numpy(to_array(x, name, floats), name=name)
 
 
 def as_float(x, name: str) -> Tensor:
     """x as real or complex floats: integers and bool become the default float, as in NumPy."""
-    x = as_tensor(x, None, name)
+    x = wrap(scalar(x, dtypes.default_float(), name)) if x.__class__ is int else as_tensor(x, None, name, floats=True)
     return cast(x, dtypes.default_float()) if x.node.dtype.kind in "biu" else x
 
 
-def to_array(x, name: str = "asarray") -> np.ndarray:
-    """Anything array-like as a NumPy array of a dtype that graphc has."""
+def to_array(x, name: str = "asarray", floats: bool = False) -> np.ndarray:
+    """Anything array-like as a NumPy array of a dtype that graphc has; floats: see `as_tensor`."""
     if isinstance(x, np.ndarray):
         return x
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
@@ -137,17 +160,21 @@ def to_array(x, name: str = "asarray") -> np.ndarray:
     except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
         raise DTypeError(f"{type(x).__name__} can't become a tensor: {error}", op=name) from None
     if array.dtype == object:
-        array = _of_objects(array, type(x).__name__, name)
+        array = _of_objects(array, type(x).__name__, name, floats)
     if not array.size and array.dtype == np.float64:
         return array.astype(dtypes.default_float().numpy)
     return array
 
 
-def _of_objects(array: np.ndarray, kind: str, name: str) -> np.ndarray:
-    """What NumPy took for objects: floats beside integers of more than 64 bits; all else raises."""
+def _of_objects(array: np.ndarray, kind: str, name: str, floats: bool) -> np.ndarray:
+    """What NumPy took for objects: integers of more than 64 bits, where floats are beside them or are wanted; all else
+    raises."""
     kinds = {type(item) for item in array.flat}
-    if kinds & {float, complex} and kinds <= {bool, int, float, complex}:
-        return array.astype(np.complex128 if complex in kinds else np.float64)
+    if kinds and kinds <= _NUMBERS and (floats or kinds & {float, complex}):
+        try:
+            return array.astype(np.complex128 if complex in kinds else np.float64)
+        except OverflowError as error:
+            raise IntegerOverflow(str(error), op=name) from None
     if Scalar in kinds:
         raise TracerError(f"{kind} holds a number that is an argument of a jitted function", op=name,
                            fix="join such numbers by gc.stack, or name the argument in static_argnums")
@@ -313,16 +340,6 @@ def unary(op: Op, x, name: str) -> Tensor:
         check_dtype(op, node.dtype, name)
         result = _UNARY[op, node.dtype] = op.result(node.dtype)
     return wrap(make(op, result, node.shape, (node,), (), device=node.device, site=user_site(2)))
-
-
-def refuse(options: dict, name: str) -> None:
-    """For what NumPy's elementwise functions take besides their operands, and none here does: raises DTypeError."""
-    option = next(iter(options))
-    fixes = {"out": f"y[...] = gc.{name}(...), or use the result",
-             "where": f"gc.where(mask, gc.{name}(...), what stands elsewhere)",
-             "dtype": f"gc.{name}(...).astype(dtype)"}
-    raise DTypeError(f"there is no argument {option!r}" + (": a tensor is not written into" if option == "out" else ""),
-                     op=name, fix=fixes.get(option))
 
 
 def elementwise(op: Op, name: str, *tensors: Tensor, dtype: DType | None = None, attrs: tuple = ()) -> Tensor:

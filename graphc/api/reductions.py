@@ -200,13 +200,19 @@ def mean(x, /, axis=None, dtype=None, *, keepdims: bool = False, where=None):
     >>> gc.mean(gc.asarray([1, 2, 4, 5])).item()
     3.0
     """
-    x = as_float(x, "mean") if dtype is None else cast(as_tensor(x), dt.as_dtype(dtype))
-    if x.dtype.kind not in "fc":
-        raise DTypeError(f"a mean is no {x.dtype}", op="mean", fix=f"round it, then .astype('{x.dtype}')")
+    x = _floats(x, dtype, "mean")
     _, count = _reduced(x.shape, axis, keepdims, "mean")
     wide = _among(cast(x, x.dtype.accumulator), where, 0, "mean")
     count = float(count) if where is None or where is True else _counted(where, x, axis, keepdims)
     return cast(reduce(ops.SUM, wide, axis, keepdims, None, "mean") / count, x.dtype)
+
+
+def _floats(x, dtype, name: str):
+    """x as floats, in the dtype if there is one. Raises DTypeError if that is none of floats."""
+    x = as_float(x, name) if dtype is None else cast(as_tensor(x, None, name), dt.as_dtype(dtype))
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"a {name} is no {x.dtype}", op=name, fix=f"round it, then .astype('{x.dtype}')")
+    return x
 
 
 def _counted(mask, x, axis, keepdims: bool):
@@ -214,8 +220,10 @@ def _counted(mask, x, axis, keepdims: bool):
     return sum(record.expand_to(as_tensor(mask), x.shape, "where"), axis, x.dtype.accumulator.real, keepdims=keepdims)
 
 
-def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False, where=None):
-    """The mean squared deviation from the mean, over count - correction (`ddof` is NumPy's name). where: as in `sum`.
+def var(x, /, axis=None, dtype=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False,
+        where=None, mean=None):
+    """The mean squared deviation from the mean, over count - correction (`ddof` is NumPy's name). where: as in `sum`;
+    dtype: as in `mean`. mean: the means, where they are known already; they broadcast to x, as with keepdims.
 
     One sweep: blocks are merged by the formulas of Chan, Golub and LeVeque, "Algorithms for computing the sample
     variance" (1983), so large means lose no digits. Complex: the variance of the real plus that of the imaginary part.
@@ -224,22 +232,34 @@ def var(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, 
     >>> gc.var(gc.asarray([1.0, 2.0, 3.0]), correction=1).item()
     1.0
     """
-    x = as_float(x, "var")
+    x, lost = _floats(x, dtype, "var"), correction if ddof is None else ddof
+    if where is not None and where is not True or mean is not None:
+        return _var_about(mean, x, axis, lost, keepdims, where)
     if x.dtype.kind == "c":
         parts = (record.unary(op, x, "var") for op in (ops.REAL, ops.IMAG))
-        real, imag = (var(p, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where) for p in parts)
+        real, imag = (var(p, axis, correction=lost, keepdims=keepdims) for p in parts)
         return real + imag
-    if where is not None and where is not True:
-        wide = cast(x, x.dtype.accumulator)
-        off = _among(wide - mean(wide, axis, keepdims=True, where=where), where, 0, "var")
-        count = _counted(where, x, axis, keepdims) - (correction if ddof is None else ddof)
-        return cast(sum(off * off, axis, keepdims=keepdims) / maximum(count, 0.0), x.dtype)
     _, count = _reduced(x.shape, axis, keepdims, "var")
-    divisor = count - (correction if ddof is None else ddof)
+    divisor = count - lost
     wide = cast(x, x.dtype.accumulator)
     # Over no axes each element is its own mean.
     m2 = reduce(ops.M2, wide, axis, keepdims, None, "var") if normalize_axes(axis, x.ndim, "var") else wide - wide
     return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
+
+
+def _var_about(centre, x, axis, lost: float, keepdims: bool, mask):
+    """The variance about means that are given (None: that of the elements), of the elements that a mask leaves."""
+    wide = cast(x, x.dtype.accumulator)
+    centre = mean(wide, axis, keepdims=True, where=mask) if centre is None else cast(as_tensor(centre, x), wide.dtype)
+    off = _abs(_among(wide - centre, mask, 0, "var"))
+    if off.shape != x.shape:
+        raise ShapeError(f"means of shape {centre.shape} do not broadcast to {x.shape}", op="var",
+                         fix="take them with keepdims=True")
+    every = mask is None or mask is True
+    count = float(_reduced(x.shape, axis, keepdims, "var")[1]) if every else _counted(mask, x, axis, keepdims)
+    divisor = count - lost if not every else float(count - lost if count > lost else 0)
+    found = sum(off * off, axis, keepdims=keepdims) / (divisor if every else maximum(divisor, 0.0))
+    return cast(found, x.dtype.real)
 
 
 def root(total, degree: float = 2, same=None):
@@ -266,15 +286,16 @@ def all_equal(x, axis, keepdims: bool, mask=None):
             == min(x, axis, keepdims=keepdims, initial=least, where=mask))
 
 
-def std(x, /, axis=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False, where=None):
+def std(x, /, axis=None, dtype=None, *, correction: float = 0.0, ddof: float | None = None, keepdims: bool = False,
+        where=None, mean=None):
     """The square root of `var`. Where nothing deviates its gradient is 0.
 
     >>> import graphc as gc
     >>> gc.std(gc.asarray([1.0, 3.0])).item()
     1.0
     """
-    x = as_float(x, "std")
-    spread = var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where)
+    x = _floats(x, dtype, "std")
+    spread = var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
     # The mean of equal numbers is rounded, so that the variance may be more than 0.
     return root(spread, same=lambda: all_equal(x, axis, keepdims, None if where is True else where))
 
@@ -485,7 +506,7 @@ def array_equal(a, b, /, *, equal_nan: bool = False):
     >>> bool(gc.array_equal(gc.asarray([1, 2]), gc.asarray([1, 2])))
     True
     """
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = (as_tensor(x, None, "array_equal", floats=True) for x in (a, b))
     if a.shape != b.shape:
         return filled((), False, dt.bool)
     found = a == b

@@ -6,21 +6,25 @@ import math
 import numpy as np
 
 from graphc.api.axes import an_int
+from graphc.api.composites import _as_real
 from graphc.api.creation import arange, full, linspace, ones
 from graphc.api.diagonals import diagonal
 from graphc.api.elementwise import (
-    abs, clip, conj, cos, equal, floor, imag, isnan, make_complex, pow, real, sign, sin, sqrt, where,
+    abs, clip, conj, cos, equal, floor, imag, isnan, log10, make_complex, pow, real, remainder, sign, sin, sqrt, where,
 )
 from graphc.api.indexing import take
-from graphc.api.manipulation import concat, expand_dims, flip, moveaxis, slice_axis
+from graphc.api.manipulation import (
+    broadcast_shapes, broadcast_to, concat, expand_dims, flip, moveaxis, reshape, slice_axis,
+)
 from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
-from graphc.api.record import as_float, as_tensor, cast, deciding, normalize_axes
+from graphc.api.record import as_float, as_tensor, cast, deciding, holds_recorded, normalize_axes
 from graphc.api.reductions import cov, cumsum, diff, sum
-from graphc.api.sorting import searchsorted
+from graphc.api.sorting import argsort, searchsorted
 from graphc.api.windows import sliding_window_view
 from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
+from graphc.tensor import Tensor
 
 
 def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None):
@@ -42,35 +46,52 @@ def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: f
     return where(equal(x, -math.inf), float(limits.min) if neginf is None else neginf, x)
 
 
-def logspace(start, stop, /, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype=None):
-    """num powers of `base`, whose exponents go in equal steps from start to stop.
+def logspace(start, stop, num: int = 50, endpoint: bool = True, base=10.0, dtype=None, axis: int = 0):
+    """num powers of `base`, whose exponents go in equal steps from start to stop, in the default float unless dtype is
+    given.
+
+    start, stop, base: numbers, or arrays that broadcast: then the powers of each run along `axis` of the result.
 
     >>> import graphc as gc
-    >>> gc.logspace(0, 2, 3).tolist()
-    [1.0, 10.0, 100.0]
+    >>> gc.logspace(0, 2, 3).tolist(), gc.logspace(0, 2, 3, base=[2.0, 3.0], axis=-1).tolist()
+    ([1.0, 10.0, 100.0], [[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]])
     """
-    powers = pow(float(base), linspace(start, stop, num, dtype=dt.float64, endpoint=endpoint))
-    return _as_asked(powers, dtype)
+    base = cast(_as_real(base, "logspace"), dt.float64)
+    if base.ndim:       # then the exponents have as many axes, and that of the samples
+        start, stop = (broadcast_to(x, broadcast_shapes(np.shape(x), base.shape)) for x in (start, stop))
+    powers = linspace(start, stop, num, dtype=dt.float64, endpoint=endpoint)
+    return _as_asked(_samples_at(pow(base, powers), axis), dtype)
 
 
-def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True, dtype=None):
-    """num numbers with one ratio between neighbours, from start to stop: real numbers of one sign.
+def geomspace(start, stop, num: int = 50, endpoint: bool = True, dtype=None, axis: int = 0):
+    """num numbers with one ratio between neighbours, from start to stop: real numbers of one sign, or arrays of them
+    that broadcast; then the numbers between each two run along `axis` of the result.
+
+    Raises ArgumentError where there is no ratio; where that is only known when it is computed, the result is NaN.
 
     >>> import graphc as gc
     >>> gc.geomspace(1, 8, 4).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
-    start, stop = float(start), float(stop)
-    if start * stop <= 0:
-        raise ArgumentError(f"there is no ratio from {start} to {stop}: both must have one sign, and none may be 0",
-                            op="geomspace")
-    found = logspace(math.log10(math.fabs(start)), math.log10(math.fabs(stop)), num, endpoint=endpoint,
-                     dtype=dt.float64)
-    found = math.copysign(1.0, start) * found
-    ends = [[start]] if num > 0 else []
-    if num > 1:
-        ends += [found[1:-1], [stop]] if endpoint else [found[1:]]
-    return _as_asked(concat([cast(as_tensor(part), dt.float64) for part in ends]) if ends else found, dtype)
+    given = start, stop
+    start, stop = (cast(_as_real(x, "geomspace"), dt.float64) for x in given)
+    known = [np.asarray(x, np.float64) for x in given if not (isinstance(x, Tensor) or holds_recorded(x))]
+    if any((x == 0).any() for x in known) or len(known) == 2 and (np.sign(known[0]) != np.sign(known[1])).any():
+        raise ArgumentError(f"there is no ratio from {known[0]} to {known[-1]}: both must have one sign, and none may "
+                            "be 0", op="geomspace")
+    signs, count = sign(start), an_int(num, "geomspace", "the number of samples")
+    exponents = linspace(log10(abs(start)), log10(stop * signs), count, endpoint=endpoint, dtype=dt.float64)
+    found = pow(10.0, exponents) * signs
+    place = reshape(arange(count), (count, *(1,) * (found.ndim - 1)))
+    found = where(place == 0, start, found)         # the ends are exact
+    if endpoint and count > 1:
+        found = where(place == count - 1, stop, found)
+    return _as_asked(_samples_at(found, axis), dtype)
+
+
+def _samples_at(x, axis: int):
+    """x, whose samples run along its first axis, with these at `axis`."""
+    return moveaxis(x, 0, axis) if axis else x
 
 
 def _as_asked(x, dtype):
@@ -135,22 +156,28 @@ def _end_slope(f, a, b):
             - a / (b * (a + b)) * f[..., 2:3])
 
 
-def interp(x, xp, fp, /, left=None, right=None):
+def interp(x, xp, fp, /, left=None, right=None, period: float | None = None):
     """The piecewise linear function through the points (xp, fp), at x. left, right: its values below and above all of
     xp; by default those at the ends.
 
-    xp: a rising vector. Integers are taken in the default float.
+    xp: a rising vector. Integers are taken in the default float. period: that of the function, as which left and right
+    count for nothing, and xp may have any order. Raises ShapeError; ArgumentError for a period of 0.
 
     >>> import graphc as gc
     >>> gc.interp([1.5, 9.0], [1.0, 2.0, 3.0], [10.0, 20.0, 0.0]).tolist()
     [15.0, 0.0]
+    >>> gc.interp([-10.0, 355.0], [0.0, 90.0], [0.0, 9.0], period=360).round(9).tolist()
+    [0.333333333, 0.166666667]
     """
-    x, xp, fp = (as_float(as_tensor(a), "interp") for a in (x, xp, fp))
+    x, xp, fp = (as_float(a, "interp") for a in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"the points have shapes {xp.shape} and {fp.shape}", op="interp", fix="give two vectors of "
                          "one length, which is not 0")
     common = dt.promote(x.dtype, xp.dtype)
     x, xp = cast(x, common), cast(xp, common)
+    if period is not None:
+        x, xp, fp = _one_period(x, xp, fp, period)
+        left = right = None
     below, above = (fp[0] if left is None else left), (fp[-1] if right is None else right)
     if xp.size == 1:
         return where(x < xp[0], below, where(x > xp[0], above, fp[0]))
@@ -159,6 +186,17 @@ def interp(x, xp, fp, /, left=None, right=None):
     inside = where(equal(x, x1), f1, (f1 - f0) / (x1 - x0) * (x - x0) + f0)
     inside = where(equal(x, x0) | (equal(f0, f1) & equal(x, x)), f0, inside)        # also of infinities
     return where(x < xp[0], below, where(x > xp[-1], above, inside))
+
+
+def _one_period(x, xp, fp, period: float) -> tuple:
+    """All places moved into one period, and the points in rising order, with one more at both ends."""
+    if not period:
+        raise ArgumentError("the period must not be 0", op="interp")
+    period = math.fabs(period)
+    x, xp = remainder(x, period), remainder(xp, period)
+    order = argsort(xp)
+    xp, fp = take(xp, order), take(fp, order)
+    return x, concat([xp[-1:] - period, xp, xp[:1] + period]), concat([fp[-1:], fp, fp[:1]])
 
 
 def convolve(a, v, /, mode: str = "full"):

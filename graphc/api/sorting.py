@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphc.api import record
-from graphc.api.axes import an_int
+from graphc.api.axes import an_int, several
 from graphc.api.creation import iota
 from graphc.api.elementwise import clip, isnan, where
 from graphc.api.indexing import scatter_rows, take, take_along_axis, take_checked
@@ -94,13 +94,13 @@ def lexsort(keys, axis: int = -1):
     return order
 
 
-def partition(x, kth, /, axis: int | None = -1):
+def partition(x, /, kth, axis: int | None = -1):
     """x with its kth element, counted in sorted order, where sorting would put it, smaller ones before and larger ones
     behind: here the whole is sorted. For the k largest or smallest see `topk`."""
     return sort(_kth(x, kth, axis, "partition"), axis)
 
 
-def argpartition(x, kth, /, axis: int | None = -1):
+def argpartition(x, /, kth, axis: int | None = -1):
     """The indices of `partition`."""
     return argsort(_kth(x, kth, axis, "argpartition"), axis)
 
@@ -146,7 +146,7 @@ def searchsorted(x1, x2, /, side: str = "left", sorter=None):
     >>> gc.searchsorted(gc.asarray([1, 3, 5]), gc.asarray([3, 4]), side="right").tolist()
     [2, 2]
     """
-    x1, x2 = as_tensor(x1), as_tensor(x2)
+    x1, x2 = (as_tensor(x, None, "searchsorted", floats=True) for x in (x1, x2))
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array must have one dimension, not shape {x1.shape}", op="searchsorted")
     if side not in ("left", "right"):
@@ -354,7 +354,8 @@ def isin(x, test, /, *, invert: bool = False):
     >>> gc.isin(gc.asarray([1, 2, 3]), gc.asarray([2, 4])).tolist()
     [False, True, False]
     """
-    x, test = as_tensor(x), ravel(test)
+    x, test = (as_tensor(values, None, "isin", floats=True) for values in (x, test))
+    test = ravel(test)
     common = dt.promote(x.dtype, test.dtype)
     x, test = cast(x, common), cast(test, common)
     if test.size <= _FEW or common.kind == "c":
@@ -455,8 +456,8 @@ def histogramdd(sample, /, bins=10, range=None, *, density: bool = False, weight
     """How many points lie in each box of a grid, and the edges along each axis of the grid, as a tuple.
 
     sample: (points, axes), or a sequence of one vector for each axis. bins: a number of bins or edges, for all axes or
-    for each (a list or tuple); range: None, or (least, largest) for each axis, or None for some. Counts are the default
-    float, as in NumPy; the rest is as for `histogram`.
+    for each (a list or tuple, or an array of as many); range: None, or (least, largest) for each axis, or None for
+    some. Counts are the default float, as in NumPy; the rest is as for `histogram`.
 
     >>> import graphc as gc
     >>> counts, edges = gc.histogramdd(gc.asarray([[0.0, 1.0], [1.0, 0.0], [1.0, 0.2]]), bins=2)
@@ -464,7 +465,8 @@ def histogramdd(sample, /, bins=10, range=None, *, density: bool = False, weight
     [[0.0, 1.0], [2.0, 0.0]]
     """
     axes = [ravel(x) for x in (sample if isinstance(sample, list | tuple) else unstack(as_tensor(sample), axis=1))]
-    each = list(bins) if isinstance(bins, list | tuple) else [bins] * len(axes)
+    one_each = isinstance(bins, list | tuple) or several(bins) and len(bins) == len(axes)
+    each = list(bins) if one_each else [bins] * len(axes)
     ranges = [None] * len(axes) if range is None else list(range)
     if not axes or len({x.size for x in axes}) > 1 or len(each) != len(axes) or len(ranges) != len(axes):
         raise ShapeError(f"{len(each)} bins and {len(ranges)} ranges for axes of sizes {[x.size for x in axes]}",
@@ -477,7 +479,7 @@ def histogramdd(sample, /, bins=10, range=None, *, density: bool = False, weight
 def histogram2d(x, y, /, bins=10, range=None, *, density: bool = False, weights=None) -> tuple:  # noqa: A002
     """How many of the points (x, y) lie in each box of a grid: (counts, edges of x, edges of y); see `histogramdd`.
 
-    bins: a number of bins or edges for both, or a list or tuple of two of these.
+    bins: a number of bins or edges for both, or a list, tuple or array of two of these.
 
     >>> import graphc as gc
     >>> gc.histogram2d([0.0, 1.0, 1.0], [1.0, 0.0, 0.2], bins=2)[0].tolist()
@@ -518,7 +520,7 @@ def _densities(counts, edges: list):
 
 def _edges(x, bins, limits):
     """The edges of the bins of a histogram, as a vector of floats."""
-    if not isinstance(bins, int | np.integer):
+    if several(bins):
         edges = as_tensor(bins)
         if edges.ndim != 1 or edges.size < 2:
             raise ShapeError(f"edges of shape {edges.shape} bound no bin", op="histogram")
@@ -526,6 +528,7 @@ def _edges(x, bins, limits):
         if known is not None and not (known[1:] >= known[:-1]).all():
             raise ArgumentError(f"the edges {known} do not rise", op="histogram")
         return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else edges
+    bins = an_int(bins, "histogram", "the number of bins")
     if bins < 1:
         raise ArgumentError(f"there must be at least one bin, not {bins}", op="histogram")
     if limits is not None:
@@ -533,7 +536,7 @@ def _edges(x, bins, limits):
         if not low <= high or np.isinf(low) or np.isinf(high):
             raise ArgumentError(f"range {limits} is not finite and rising", op="histogram")
         ends = (low - 0.5, high + 0.5) if low == high else (low, high)
-        edges = np.linspace(*ends, int(bins) + 1)
+        edges = np.linspace(*ends, bins + 1)
         return from_numpy(edges.astype(_edge_dtype(x).numpy), copy=False, device=x.node.device)
     if x.size == 0:
         return _edges(x, bins, (0.0, 1.0))
@@ -541,7 +544,7 @@ def _edges(x, bins, limits):
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     step = (high - low) / float(bins)
-    counter = cast(iota(int(bins)), dt.float64)
+    counter = cast(iota(bins), dt.float64)
     return cast(concat([counter * step + low, reshape(high, (1,))]), _edge_dtype(x))
 
 
