@@ -130,8 +130,8 @@ def to_array(x, name: str = "asarray") -> np.ndarray:
     """Anything array-like as a NumPy array of a dtype that graphc has."""
     if isinstance(x, np.ndarray):
         return x
-    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
-        return np.from_dlpack(x)
+    if hasattr(x, "__dlpack__") and (not hasattr(x, "__array__") or str(x.dtype) == "torch.bfloat16"):
+        return of_dlpack(x)
     try:
         array = np.asarray(_nested(x))
     except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
@@ -141,6 +141,14 @@ def to_array(x, name: str = "asarray") -> np.ndarray:
     if not array.size and array.dtype == np.float64:
         return array.astype(dtypes.default_float().numpy)
     return array
+
+
+def of_dlpack(x) -> np.ndarray:
+    """What lends its values by DLPack. torch's bfloat16 has to become float32 and back, for NumPy has no name for it:
+    that changes no value."""
+    if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+        return np.asarray(x.cpu().float()).astype(dtypes.bfloat16.numpy)
+    return np.from_dlpack(x)
 
 
 def _of_objects(array: np.ndarray, kind: str, name: str) -> np.ndarray:
