@@ -186,6 +186,8 @@ def test_sequential_with_names():
     assert net.load_state_dict(state).hidden.weight.numpy().min() == 1
     net.out = nn.Linear(8, 5)                       # the one that is called
     assert net(x).shape == (3, 5) and net[2] is net.out and copy.deepcopy(net)(x).shape == (3, 5)
+    odd = nn.quantize(nn.Sequential({"layers": nn.Linear(32, 32), "out": nn.Linear(32, 2)}))
+    assert [*odd.layers] == ["layers", "out"] and isinstance(odd.out, nn.QuantizedLinear) and len(odd) == 2
     net[2] = nn.Identity()
     assert net(x).shape == (3, 8) and net.append(nn.Linear(8, 1))(x).shape == (3, 1)
 

@@ -335,7 +335,7 @@ class Sequential(Module):
 
     def __setattr__(self, name: str, value) -> None:
         named = vars(self).get("layers")
-        if isinstance(named, dict) and name in named:
+        if name != "layers" and isinstance(named, dict) and name in named:
             named[name] = value
         else:
             super().__setattr__(name, value)
