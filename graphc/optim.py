@@ -5,8 +5,9 @@ anything new, in a jitted step either.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
-from math import cos, pi
+from math import cos, inf, pi
 
 import numpy as np
 
@@ -65,8 +66,12 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         gc.zero_grad(self.parameters, set_to_none)
 
-    def step(self) -> None:
-        """Change every parameter that has a gradient and requires one. The others and their state stay as they are."""
+    def step(self, closure: Callable[[], object] | None = None):
+        """Change every parameter that has a gradient and requires one. The others and their state stay as they are.
+
+        closure: computes the loss, and the gradients, before; what it returns is returned.
+        """
+        loss = None if closure is None else closure()
         with gc.no_grad():
             count = self.count + 1
             for i, p in enumerate(self.parameters):
@@ -87,6 +92,7 @@ class Optimizer:
                 for tensor, change in zip(state, new, strict=True):
                     tensor.assign(change)
             self.count.assign(count)
+        return loss
 
     def update(self, p, g, count, lr, *state) -> tuple:
         """(the parameter after a step, its state after it)"""
@@ -144,6 +150,9 @@ def _checked(parameters, op: str) -> list[Tensor]:
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum (Polyak 1964) or Nesterov's (Sutskever et al. 2013), as in PyTorch.
 
+    dampening: the part of a gradient that does not come into the sum which momentum keeps, but for the first one.
+    Raises ArgumentError (a ValueError) for Nesterov's step without a momentum, or with dampening.
+
     >>> import graphc as gc
     >>> w = gc.nn.parameter(gc.asarray([1.0]))
     >>> optimizer = gc.optim.SGD([w], lr=0.25)
@@ -153,36 +162,45 @@ class SGD(Optimizer):
     [0.5]
     """
 
-    def __init__(self, parameters, lr: float, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0):
-        if nesterov and not momentum:
-            raise ArgumentError("Nesterov's step needs a momentum", op="SGD", fix="pass momentum=0.9")
-        self.momentum, self.nesterov = momentum, nesterov
+    def __init__(self, parameters, lr: float = 1e-3, momentum: float = 0.0, dampening: float = 0.0,
+                 weight_decay: float = 0.0, nesterov: bool = False):
+        if nesterov and (not momentum or dampening):
+            raise ArgumentError("Nesterov's step needs a momentum, and no dampening", op="SGD",
+                                fix="pass momentum=0.9, dampening=0")
+        self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
         self.slots = ("momentum",) if momentum else ()
+        self.counted = bool(momentum and dampening)     # a parameter's first gradient comes in as a whole
         super().__init__(parameters, lr, weight_decay)
 
     def update(self, p, g, count, lr, *state):
         if not self.momentum:
             return (p - lr * g,)
-        m = self.momentum * state[0] + g
+        new = g * gc.where(count == 1, 1.0, 1 - self.dampening).astype(g.dtype) if self.dampening else g
+        m = self.momentum * state[0] + new
         return p - lr * (g + self.momentum * m if self.nesterov else m), m
 
 
 class Adam(Optimizer):
-    """Kingma & Ba (2015). A parameter's bias is corrected by the steps that it had a gradient for, as in PyTorch."""
+    """Kingma & Ba (2015). A parameter's bias is corrected by the steps that it had a gradient for, as in PyTorch.
+
+    amsgrad: divided by the root of the largest of all means of squares so far, by its element. Reddi et al. (2018).
+    """
 
     slots, counted = ("mean", "square"), True
 
     def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0):
+                 weight_decay: float = 0.0, amsgrad: bool = False):
         self.betas, self.eps = betas, eps
+        self.slots = (*self.slots, "largest") if amsgrad else self.slots
         super().__init__(parameters, lr, weight_decay)
 
-    def update(self, p, g, count, lr, m, v):
+    def update(self, p, g, count, lr, m, v, *largest):
         b1, b2 = self.betas
         m = b1 * m + (1 - b1) * g
         v = b2 * v + (1 - b2) * (g * g)
+        largest = [gc.maximum(before, v) for before in largest]
         step = lr / (1 - b1 ** count)
-        return p - step * m / (gc.sqrt(v) / gc.sqrt(1 - b2 ** count) + self.eps), m, v
+        return p - step * m / (gc.sqrt([v, *largest][-1]) / gc.sqrt(1 - b2 ** count) + self.eps), m, v, *largest
 
 
 class AdamW(Adam):
@@ -191,36 +209,56 @@ class AdamW(Adam):
     decoupled = True
 
     def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.01):
-        super().__init__(parameters, lr, betas, eps, weight_decay)
+                 weight_decay: float = 0.01, amsgrad: bool = False):
+        super().__init__(parameters, lr, betas, eps, weight_decay, amsgrad)
 
 
 class RMSprop(Optimizer):
-    """Tieleman & Hinton (2012), *Lecture 6.5*."""
+    """Tieleman & Hinton (2012), *Lecture 6.5*.
 
-    slots = ("square",)
+    centered: divided by the root of the variance of gradients, not of their squares. Graves (2013).
+    momentum: of what is taken off the parameter, before it is multiplied by the rate; as in PyTorch.
+    """
 
-    def __init__(self, parameters, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0):
-        self.alpha, self.eps = alpha, eps
+    def __init__(self, parameters, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0,
+                 momentum: float = 0.0, centered: bool = False):
+        self.alpha, self.eps, self.momentum, self.centered = alpha, eps, momentum, centered
+        self.slots = ("square",) + ("mean",) * bool(centered) + ("momentum",) * bool(momentum)
         super().__init__(parameters, lr, weight_decay)
 
-    def update(self, p, g, count, lr, v):
+    def update(self, p, g, count, lr, v, *state):
         v = self.alpha * v + (1 - self.alpha) * (g * g)
-        return p - lr * g / (gc.sqrt(v) + self.eps), v
+        new, spread = [v], v
+        if self.centered:
+            mean = self.alpha * state[0] + (1 - self.alpha) * g
+            new, spread = [v, mean], v - mean * mean
+        if not self.momentum:
+            return p - lr * g / (gc.sqrt(spread) + self.eps), *new
+        m = self.momentum * state[-1] + g / (gc.sqrt(spread) + self.eps)
+        return p - lr * m, *new, m
 
 
 class Adagrad(Optimizer):
-    """Duchi, Hazan & Singer (2011)."""
+    """Duchi, Hazan & Singer (2011).
+
+    lr_decay: the rate of a parameter's step n is lr / (1 + (n - 1) * lr_decay). initial_accumulator_value: what sums of
+    squares start with. As in PyTorch.
+    """
 
     slots = ("square",)
 
-    def __init__(self, parameters, lr: float = 0.01, eps: float = 1e-10, weight_decay: float = 0.0):
-        self.eps = eps
+    def __init__(self, parameters, lr: float = 0.01, lr_decay: float = 0.0, weight_decay: float = 0.0,
+                 initial_accumulator_value: float = 0.0, eps: float = 1e-10):
+        self.eps, self.lr_decay, self.counted = eps, lr_decay, bool(lr_decay)
         super().__init__(parameters, lr, weight_decay)
+        if initial_accumulator_value:
+            for square in self.state["square"]:
+                square.assign(initial_accumulator_value)
 
     def update(self, p, g, count, lr, v):
         v = v + g * g
-        return p - lr * g / (gc.sqrt(v) + self.eps), v
+        rate = lr / (1 + (count - 1) * self.lr_decay) if self.lr_decay else lr
+        return p - rate * g / (gc.sqrt(v) + self.eps), v
 
 
 class GradScaler:
@@ -327,8 +365,10 @@ def _with_gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
     return [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
 
 
-def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, limit: float) -> Tensor:
+def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, limit: float, norm_type: float = 2.0) -> Tensor:
     """Scale the gradients so that their common norm is at most limit; returns the norm before. Pascanu et al. 2013.
+
+    norm_type: the order of the norm, positive; infinity is the largest absolute value.
 
     >>> import graphc as gc
     >>> w = gc.nn.parameter(gc.asarray([2.0]))
@@ -338,11 +378,23 @@ def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, limit: float) -> Tenso
     """
     parameters = _with_gradients(parameters)
     with gc.no_grad():
-        norm = gc.sqrt(sum((p.grad.astype(p.grad.dtype.accumulator) ** 2).sum() for p in parameters))
+        norm = _norm([p.grad.astype(p.grad.dtype.accumulator) for p in parameters], norm_type)
         scale = gc.minimum(limit / (norm + 1e-6), 1.0)
         for p in parameters:
             p.grad = p.grad * scale.astype(p.grad.dtype)
     return norm
+
+
+def _norm(gradients: list[Tensor], order: float) -> Tensor:
+    """The norm of all elements of some tensors."""
+    if not order > 0:
+        raise ArgumentError(f"the order of a norm is positive, not {order}", op="clip_grad_norm")
+    if order == 2 or not gradients:
+        return gc.sqrt(sum((g ** 2).sum() for g in gradients))
+    sizes = [gc.linalg.vector_norm(g, ord=order) for g in gradients]
+    if order == inf:
+        return functools.reduce(gc.maximum, sizes)
+    return sum(size ** order for size in sizes) ** (1 / order)
 
 
 def clip_grad_value(parameters: Iterable[Tensor] | Tensor, limit: float) -> None:

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 import threading
+import types
 import weakref
 from collections.abc import Sequence
 
 import numpy as np
 
 from graphc import driver
-from graphc.errors import ArgumentError, DTypeError, GradientError, ShapeError, TruthValueError, user_site
+from graphc.errors import ArgumentError, BackendError, DTypeError, GradientError, ShapeError, TruthValueError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, const_value, topological, untracked, variable
@@ -393,9 +395,16 @@ class Tensor:
         return wrap(untracked(self.node))
 
     def to(self, device: str) -> Tensor:
-        """This tensor on another device; itself where it is there already."""
+        """This tensor on another device; itself where it is there already. Raises BackendError for what is none."""
         from graphc.api.record import to_device
-        return to_device(self, device)
+        try:
+            return to_device(self, device)
+        except BackendError as error:
+            dtype = dtypes.named(device)
+            if dtype is None:
+                raise
+            raise BackendError(f"{device!r} is a dtype, and no device", op="to",
+                               fix=f"write x.astype(gc.{dtype})") from error
 
     def to_device(self, device: str, /, *, stream=None) -> Tensor:
         """As `to`, by its name in the Array API. Streams are not offered."""
@@ -461,6 +470,17 @@ class Tensor:
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
+
+
+class _Called(types.ModuleType):
+    """This module, as `graphc.tensor`: in PyTorch that is a function."""
+
+    def __call__(self, *args, **kwargs):
+        raise DTypeError("graphc.tensor is a module, and no function", op="tensor",
+                         fix="write gc.asarray(values, dtype), or gc.Tensor(values, dtype, requires_grad=True)")
+
+
+sys.modules[__name__].__class__ = _Called
 
 
 def _printable(tensor: Tensor) -> np.ndarray:

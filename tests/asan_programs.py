@@ -68,7 +68,7 @@ def attentions() -> None:
         half, rows = k.astype("float16"), gc.asarray(rng.integers(0, n, n))
         seen = gc.asarray(rng.random((m, n)) < 0.5)
         for tensor in (gc.scaled_dot_product_attention(q, k, v, is_causal=True),
-                       gc.scaled_dot_product_attention(q, half, v, mask=seen),
+                       gc.scaled_dot_product_attention(q, half, v, attn_mask=seen),
                        gc.softmax(q @ kt, axis=-1) @ gc.take(v, rows, axis=0)):
             gc.realize(tensor)
             count += 1

@@ -225,6 +225,8 @@ def test_diff():
     for n, axis in ((0, 0), (1, 0), (2, -1), (3, 0), (9, 1)):
         check(gc.diff(gc.asarray(x), n=n, axis=axis), np.diff(x, n=n, axis=axis))
     check(gc.diff(gc.asarray(x), prepend=0.0, append=x), np.diff(x, prepend=0.0, append=x))
+    small = np.array([0, 3, 1], np.uint8)
+    check(gc.diff(gc.asarray(small), prepend=0, append=7), np.diff(small, prepend=0, append=7))
     check(gc.diff(gc.asarray(x > 0)), np.diff(x > 0))
 
 

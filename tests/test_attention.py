@@ -153,7 +153,7 @@ def test_a_query_that_sees_no_key_is_nan():
     mask = rng.random((50, 140)) < 0.5
     mask[[3, 40]] = False
     mask[20, :130] = False
-    close(attention(*map(gc.asarray, (q, k, v)), mask=gc.asarray(mask)), truth(q, k, v, 8**-0.5, mask))
+    close(attention(*map(gc.asarray, (q, k, v)), attn_mask=gc.asarray(mask)), truth(q, k, v, 8**-0.5, mask))
     seen = np.tril(np.ones((50, 140), bool), -2)
     scores = gc.where(causal(50, 140, -2), gc.asarray(q) @ gc.asarray(k).mT, -gc.inf)
     close(gc.softmax(scores, axis=-1) @ gc.asarray(v), truth(q, k, v, 1.0, seen))
@@ -195,7 +195,7 @@ def test_the_bits_of_a_query_depend_on_no_tile_and_no_thread():
     # masked keys at the end change nothing: they add zeros
     longer = [np.concatenate([x, np.ones_like(x[:, :70])], 1) for x in (k, v)]
     seen = gc.arange(403) < 333
-    assert equal_bits(attention(*map(gc.asarray, (q, *longer)), mask=seen).numpy(), whole)
+    assert equal_bits(attention(*map(gc.asarray, (q, *longer)), attn_mask=seen).numpy(), whole)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
@@ -333,7 +333,7 @@ def test_errors_name_what_does_not_fit():
     with pytest.raises(ShapeError, match="positions"):
         attention(q, k, gc.ones((4, 7, 3)))
     with pytest.raises(ShapeError, match="mask"):
-        attention(q, k, v, mask=gc.ones((9, 4, 5, 6), dtype=gc.bool))
+        attention(q, k, v, attn_mask=gc.ones((9, 4, 5, 6), dtype=gc.bool))
     with pytest.raises(ShapeError, match="heads"):
         attention(q, gc.ones((3, 6, 8)), gc.ones((3, 6, 3)), enable_gqa=True)
     with pytest.raises(ShapeError, match="axis of positions"):
@@ -493,7 +493,7 @@ def test_gradients_are_found_in_layers():
 def test_who_wants_scores_gets_them():
     q, k, v, g = arrays(np.random.default_rng(24), *[(170, 8)] * 4)
     bias = np.zeros((170, 170), np.float32)
-    assert not is_computed_again(*pulled(lambda b: attention(*map(gc.asarray, (q, k, v)), mask=b), (bias,), g))
+    assert not is_computed_again(*pulled(lambda b: attention(*map(gc.asarray, (q, k, v)), attn_mask=b), (bias,), g))
     short = [x[:100] for x in (q, k, v)]
     assert not is_computed_again(*pulled(attention, short, g[:100]))        # faster with scores in memory
     notes = gc.plan(*pulled(attention, (q, k, v), g)).explain

@@ -18,6 +18,25 @@ from graphc.config import settings
 
 HERE = f"{Path(__file__).name}:"
 
+
+class Lent:
+    """What another library's tensor is to graphc: here in torch's bfloat16, of which NumPy has no dtype."""
+
+    dtype = "torch.bfloat16"
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+    def __dlpack__(self, **options):
+        raise BufferError("NumPy has no such dtype")
+
+    def cpu(self):
+        return self
+
+    def float(self):
+        return np.float32([1.5, -2.0, 2.0 ** 127])
+
+
 A = gc.zeros((3, 4))
 B = gc.zeros((5, 6))
 MISTAKES = {
@@ -72,6 +91,19 @@ MISTAKES = {
                                "the result has shape (3, 4) by true_fun, (2, 4) by false_fun", "one shape from both"),
     "no shift": (lambda: gc.roll(A, "a"), TypeError, "[roll]", "'a'"),
     "no name": (lambda: gc.set_backend(3), RuntimeError, "a backend is named by text, not 3; available: ", "cpu"),
+    "tensor": (lambda: gc.tensor([1.0]), TypeError, "[tensor] graphc.tensor is a module", "write gc.asarray(values"),
+    "to a dtype": (lambda: A.to(gc.float32), RuntimeError, "[to] graphc.float32 is a dtype, and no device",
+                   "write x.astype(gc.float32)"),
+    "to a dtype by name": (lambda: A.to("float16"), RuntimeError, "'float16' is a dtype", "x.astype(gc.float16)"),
+    "two axes": (lambda: gc.ones((2, 3, 4)).transpose(1, 2), IndexError, "axes (1, 2) do not name each of the 3 axes",
+                 "write x.swapaxes(1, 2)"),
+    "flatten from": (lambda: gc.ones((2, 3, 4)).flatten(1), ValueError, "order must be 'C' or 'F', not 1",
+                     "write x.reshape((*x.shape[:1], -1))"),
+    "sizes": (lambda: gc.zeros(2, 3), TypeError, "3 is not a data type", "a tuple: zeros((2, 3))"),
+    "an unknown object": (lambda: gc.jit(lambda x: x)(Path()), TypeError, "[jit] an argument can't be a pathlib.",
+                          "name others in static_argnums"),
+    "another library's": (lambda: gc.jit(lambda x: x)(Lent()), TypeError, "can't be a test_error_texts.Lent",
+                          "fix: pass gc.asarray(x)"),
 }
 
 
@@ -198,7 +230,7 @@ def test_other_names_say_what_to_write():
     assert not real & other_names.METHODS.keys() and not dir(A).count("unsqueeze") and "expand_dims" in dir(A)
     for owner, table in ((A, other_names.METHODS), (gc, other_names.FUNCTIONS), (gc.nn, other_names.LAYERS),
                          (gc.nn.functional, other_names.LAYERS), (gc.nn.Linear(1, 1), other_names.MODULES),
-                         (gc.optim, other_names.OPTIMISERS),
+                         (gc.optim, other_names.OPTIMISERS), (gc.nn.init, other_names.INITIAL),
                          (gc.optim.SGD([gc.nn.parameter([1.0])], 0.1), other_names.OF_AN_OPTIMISER)):
         for name, text in table.items():
             with pytest.raises(AttributeError, match=f"no attribute '{name}'; write {re.escape(text)}"):
@@ -227,15 +259,62 @@ def test_modules_may_have_attributes_of_those_names():
     (gc.nn.Embedding, "num_embeddings", "words"), (gc.nn.GRU, "input_size", "inputs"),
     (gc.nn.BatchNorm2d, "num_features", "channels"),
     (gc.nn.LayerNorm, "normalized_shape", "shape"), (gc.nn.Conv2d, "padding_mode", "gc.pad"),
-    (gc.nn.BatchNorm, "affine", "nn.functional"), (gc.nn.Embedding, "padding_idx", "every row"),
+    (gc.nn.InstanceNorm, "track_running_stats", "nothing"), (gc.nn.Embedding, "padding_idx", "every row"),
     (gc.nn.MaxPool2d, "ceil_mode", "gc.max_pool2d"), (gc.nn.MaxPool2d, "dilation", "gc.max_pool2d"),
-    (gc.nn.LayerNorm, "elementwise_affine", "nn.functional"), (gc.nn.Flatten, "start_dim", "x.reshape"),
+    (gc.nn.Flatten, "start_dim", "x.reshape"),
     (gc.nn.Softmax, "dim", "axis"), (gc.nn.ReLU, "inplace", "values never change"),
     (gc.optim.Adam, "fused", "compiled as a whole"), (gc.optim.GradScaler, "init_scale", "factor"),
 ])
 def test_arguments_of_other_names_say_what_to_write(kind, name, text):
     with pytest.raises(TypeError, match=rf"{kind.__name__} has no argument '{name}'; write .*{text}"):
         kind(**{name: 3})
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: gc.nn.MaxPool2d(3, 2, 1, 1), "MaxPool2d has no argument 'dilation'; write gc.max_pool2d"),
+    (lambda: gc.nn.AvgPool2d(3, 2, 1, True), "AvgPool2d has no argument 'ceil_mode'; write gc.max_pool2d or"),
+    (lambda: gc.nn.Dropout(0.1, True), "Dropout has no argument 'inplace'; write nothing"),
+    (lambda: gc.nn.ReLU(True), "ReLU has no argument 'inplace'; write nothing"),
+    (lambda: gc.nn.Flatten(1), "Flatten has no argument 'start_dim'; write nothing"),
+    (lambda: gc.nn.Embedding(5, 3, 0), "Embedding has no argument 'padding_idx'; write nothing"),
+    (lambda: gc.nn.InstanceNorm2d(3, 1e-5, 0.1), "InstanceNorm has no argument 'momentum'"),
+    (lambda: gc.nn.Tanh(3), "Tanh takes no arguments"),
+])
+def test_arguments_by_position_that_only_torch_has(call, text):
+    with pytest.raises(TypeError, match=f"^{text}"):
+        call()
+
+
+class Calling(gc.nn.Module):
+    def __init__(self, function):
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize("function, note", [
+    (lambda x: x.sum(dim=1), "sum: write axis"), (lambda x: x.mean(-1, keepdim=True), "mean: write keepdims"),
+    (lambda x: gc.stack([x], dim=0), "stack: write axis"), (lambda x: gc.softmax(x, dim=1), "softmax: write axis"),
+    (lambda x: gc.nn.functional.relu(x, inplace=True), "relu: write nothing: values never change"),
+])
+def test_a_forward_that_names_arguments_as_torch_does_is_told_so(function, note):
+    for module in (Calling(function), gc.nn.Sequential(Calling(function))):
+        with pytest.raises(TypeError, match="unexpected keyword argument") as caught:
+            module(A)
+        assert caught.value.__notes__ == [f"graphc.{note}"]
+    with pytest.raises(TypeError) as caught:
+        Calling(lambda x: (lambda x: x)(dim=1))(A)      # the user's own function
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_bfloat16_of_torch_is_taken():
+    for found in (gc.asarray(Lent()), gc.from_dlpack(Lent()), gc.asarray(Lent(), dtype="float32").astype("bfloat16")):
+        assert found.dtype is gc.bfloat16
+        assert found.numpy().astype(np.float32).tolist() == [1.5, -2.0, 2.0 ** 127]
+    layer = gc.nn.Linear(3, 1, bias=False)
+    layer.weight = gc.nn.parameter(gc.ones(3, dtype=gc.float32))
+    assert layer.load_state_dict({"weight": Lent()}).weight.tolist()[:2] == [1.5, -2.0]
 
 
 def test_other_arguments_are_errors_as_ever():

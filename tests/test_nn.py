@@ -93,7 +93,7 @@ def test_normalisation():
     t = [gc.asarray(a) for a in (x, w, b)]
     centred = x - x.mean(-1, keepdims=True)
     close(F.layer_norm(t[0], 5, t[1], t[2]), centred / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b)
-    close(F.rms_norm(t[0], 5, t[1]), x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-6) * w)
+    close(F.rms_norm(t[0], 5, t[1], 1e-3), x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-3) * w)
     groups = x.reshape(4, 3, -1)
     expected = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
     close(F.group_norm(t[0], 3), expected.reshape(x.shape))
@@ -118,6 +118,88 @@ def test_batch_norm():
     assert norm.train()(gc.ones((0, 3, 4))).shape == (0, 3, 4) and norm(gc.ones((2, 3, 0))).shape == (2, 3, 0)
     np.testing.assert_array_equal(norm.running_mean.numpy(), kept)
     assert np.isfinite(norm.running_var.numpy()).all()
+
+
+@pytest.mark.parametrize("dtype, eps", [("float16", 2.0 ** -23), ("bfloat16", 2.0 ** -23), ("float32", 2.0 ** -23),
+                                        ("float64", 2.0 ** -52)])
+def test_the_eps_of_rms_norm_is_that_of_the_dtype_it_is_computed_in(dtype, eps):
+    x = gc.asarray([[1e-3, -2e-3, 3e-4]]).astype(dtype)
+    exact = x.numpy().astype(np.float64)
+    expected = exact / np.sqrt((exact ** 2).mean() + eps)
+    for found in (F.rms_norm(x, 3), nn.RMSNorm(3)(x), nn.RMSNorm(3, None, False)(x)):
+        np.testing.assert_allclose(found.numpy().astype(np.float64), expected, rtol={
+            "float64": 1e-12, "float32": 1e-5}.get(dtype, 1e-2))
+    assert not nn.RMSNorm(3, elementwise_affine=False).parameters()
+
+
+@pytest.mark.parametrize("given, count", [((), 2), ((True,), 2), ((False,), 0), ((True, False), 1), ((False, True), 0)])
+def test_the_third_argument_of_a_normalisation_is_whether_it_has_weights(given, count):
+    x = normal(6, 4) + 2
+    layer = nn.LayerNorm(4, 1e-5, *given)
+    assert len(layer.parameters()) == count and (layer.weight is None) == (count == 0)
+    close(layer(gc.asarray(x)), (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5))
+    assert len(nn.GroupNorm(2, 4, 1e-5, *given[:1]).parameters()) == 2 * bool(count)
+
+
+def test_batch_norm_without_weights_or_statistics():
+    x = np.array([[1.0, 2.0], [3.0, 8.0]], np.float32)
+    expected = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
+    for given in ({"affine": False}, {"track_running_stats": False}):
+        norm = nn.BatchNorm1d(2, **given)
+        close(norm(gc.asarray(x)), expected)
+        assert len(norm.parameters()) == (0 if "affine" in given else 2)
+        assert len(norm.buffers()) == (2 if "affine" in given else 0)
+    close(norm.eval()(gc.asarray(x)), expected)     # there are no running ones
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_batch_norm_without_momentum_averages_all_batches(jitted, compiled):
+    norm = nn.BatchNorm1d(3, momentum=None)
+    call = gc.jit(lambda x: norm(x)) if jitted else norm
+    batches = [normal(5, 3, seed=k) * (k + 1) for k in range(3)]
+    for batch in batches:
+        call(gc.asarray(batch)).numpy()
+    close(norm.running_mean, np.mean([b.mean(0) for b in batches], axis=0))
+    close(norm.running_var, np.mean([b.var(0, ddof=1) for b in batches], axis=0))
+    other = nn.BatchNorm1d(3, momentum=None).load_state_dict(norm.state_dict())
+    assert other.num_batches_tracked.item() == 3 and "num_batches_tracked" not in nn.BatchNorm1d(3).state_dict()
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (1, 3, 1, 1)])
+def test_one_value_of_a_channel_is_no_batch_to_learn_from(shape):
+    """It became 0, and the running variance shrank."""
+    norm = nn.BatchNorm(3)
+    with pytest.raises(ShapeError, match=r"(?s)\[batch_norm\].*a channel has one value.*eval\(\)"):
+        norm(gc.ones(shape))
+    assert norm.running_var.tolist() == [1.0] * 3 and norm.eval()(gc.ones(shape)).shape == shape
+
+
+def test_sequential_with_names():
+    first, last = nn.Linear(4, 8), nn.Linear(8, 2)
+    net = nn.Sequential({"hidden": first, "act": gc.relu, "out": last})
+    x = gc.asarray(normal(3, 4))
+    close(net(x), last(gc.relu(first(x))).numpy())
+    assert net.hidden is net[0] is first and [*net][-1] is last and len(net) == 3 and net[1:].out is last
+    assert not hasattr(net, "nothing") and "layers['out']: Linear" in repr(net)
+    state = {name.removeprefix("layers."): np.ones(t.shape) for name, t in net.state_dict().items()}
+    assert [*state] == ["hidden.weight", "hidden.bias", "out.weight", "out.bias"]       # as torch names them
+    assert net.load_state_dict(state).hidden.weight.numpy().min() == 1
+    net.out = nn.Linear(8, 5)                       # the one that is called
+    assert net(x).shape == (3, 5) and net[2] is net.out and copy.deepcopy(net)(x).shape == (3, 5)
+    odd = nn.quantize(nn.Sequential({"layers": nn.Linear(32, 32), "out": nn.Linear(32, 2)}))
+    assert [*odd.layers] == ["layers", "out"] and isinstance(odd.out, nn.QuantizedLinear) and len(odd) == 2
+    net[2] = nn.Identity()
+    assert net(x).shape == (3, 8) and net.append(nn.Linear(8, 1))(x).shape == (3, 1)
+
+
+def test_layers_of_a_sequential_are_replaced():
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+    call, x = gc.jit(lambda x: net(x)), gc.asarray(normal(3, 4))
+    assert call(x).shape == (3, 8)
+    net[0] = nn.Linear(4, 6)
+    assert call(x).shape == (3, 6) and net.append(nn.Linear(6, 2)) is net and len(net) == 3
+    net[-1] = gc.tanh
+    close(call(x), np.tanh(np.maximum(x.numpy() @ net[0].weight.numpy().T + net[0].bias.numpy(), 0)))
 
 
 def test_losses():

@@ -94,6 +94,16 @@ LOSSES = {      # the loss of A and, mostly, B; its formula
     "prelu": (lambda a, b: nn.prelu(a, b[0]), lambda: np.where(A > 0, A, A * B[0])),
     "instance_norm": (lambda a, b: nn.instance_norm(gc.stack([a, b])), lambda: np.stack(
         [(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) for x in (A, B)])),
+    "nll": (lambda a, b: nn.nll(a, gc.asarray(LABELS), "none", gc.asarray(COUNTS), 4), lambda: -np.where(
+        LABELS != 4, COUNTS[LABELS] * A[range(4), LABELS], 0)),
+    "nll, its mean": (lambda a, b: nn.nll(a, gc.asarray(LABELS), weight=gc.asarray(COUNTS), ignore_index=0), lambda: -(
+        COUNTS[LABELS] * A[range(4), LABELS])[LABELS != 0].sum() / COUNTS[LABELS[LABELS != 0]].sum()),
+    "kl of logarithms": (lambda a, b: nn.kl(a, b, "batchmean", True), lambda: (np.exp(B) * (B - A)).sum() / 4),
+    "weighted bce": (lambda a, b: nn.bce(gc.sigmoid(a), gc.asarray(BITS), weight=gc.asarray(COUNTS)), lambda: -(
+        COUNTS * (BITS * special.log_expit(A) + (1 - BITS) * special.log_expit(-A))).mean()),
+    "weighted bce of logits": (
+        lambda a, b: nn.bce_with_logits(a, gc.asarray(BITS), "sum", 3.0, gc.asarray(COUNTS)), lambda: -(
+            COUNTS * (3 * BITS * special.log_expit(A) + (1 - BITS) * special.log_expit(-A))).sum()),
     "cross_entropy": (lambda a, b: gc.cross_entropy(
         a, gc.asarray(LABELS), weight=gc.asarray(COUNTS), ignore_index=0, label_smoothing=0.2), lambda: -(
             COUNTS * special.log_softmax(A, -1) * (0.8 * np.eye(5)[LABELS] + 0.04))[LABELS != 0].sum() / 7),
@@ -118,6 +128,10 @@ def test_formulas_that_pytorch_has():
     close(gc.cross_entropy(x, y, weight=gc.asarray([1.0, 2.0, 3.0]), ignore_index=-100), 1.9641, 1e-4)
     close(nn.poisson_nll(gc.zeros(3), gc.asarray([0.0, 1.0, 4.0]), full=True), (3 + 3.15726) / 3, 1e-5)
     assert np.isnan(gc.cross_entropy(x, gc.asarray([7, 7]), ignore_index=7).item())
+    logs, y = gc.log_softmax(gc.asarray([[1.0, 2.0, 0.5], [0.1, 0.2, 0.3], [0.0, 1.0, 2.0]])), gc.asarray([2, -100, 1])
+    close(nn.nll(logs, y, weight=gc.asarray([1.0, 2.0, 3.0]), ignore_index=-100), 1.741663656242519)
+    close(nn.nll(logs, y, ignore_index=-100), 1.6859873742761626)
+    assert nn.nll(gc.asarray([[-np.inf, 0.0]]), gc.asarray([0]), "sum", gc.asarray([0.0, 1.0])).item() == 0
 
 
 def test_what_losses_refuse():

@@ -49,7 +49,35 @@ def adagrad(p, g, s, n, lr):
     return p - lr * g / (np.sqrt(s["v"]) + 1e-10)
 
 
+def dampened(p, g, s, n, lr):
+    g = g + 0.01 * p
+    s["m"] = 0.9 * s["m"] + 0.5 * g if "m" in s else g
+    return p - lr * s["m"]
+
+
+def amsgrad(p, g, s, n, lr):
+    s["m"], s["v"] = 0.9 * s.get("m", 0) + 0.1 * g, 0.999 * s.get("v", 0) + 0.001 * g * g
+    s["most"] = np.maximum(s.get("most", 0), s["v"])
+    return p - lr * (s["m"] / (1 - 0.9 ** n)) / (np.sqrt(s["most"] / (1 - 0.999 ** n)) + 1e-8)
+
+
+def centered(p, g, s, n, lr):
+    s["v"], s["mean"] = 0.99 * s.get("v", 0) + 0.01 * g * g, 0.99 * s.get("mean", 0) + 0.01 * g
+    s["m"] = 0.9 * s.get("m", 0) + g / (np.sqrt(s["v"] - s["mean"] ** 2) + 1e-8)
+    return p - lr * s["m"]
+
+
+def decaying(p, g, s, n, lr):
+    g = g + 0.01 * p
+    s["v"] = s.get("v", 0.25) + g * g
+    return p - lr / (1 + (n - 1) * 0.5) * g / (np.sqrt(s["v"]) + 1e-10)
+
+
 CASES = {
+    "dampening": (optim.SGD, {"momentum": 0.9, "dampening": 0.5, "weight_decay": 0.01}, dampened),
+    "amsgrad": (optim.Adam, {"amsgrad": True}, amsgrad),
+    "centered": (optim.RMSprop, {"momentum": 0.9, "centered": True}, centered),
+    "decaying": (optim.Adagrad, {"lr_decay": 0.5, "weight_decay": 0.01, "initial_accumulator_value": 0.25}, decaying),
     "sgd": (optim.SGD, {}, sgd), "momentum": (optim.SGD, {"momentum": 0.9}, momentum),
     "nesterov": (optim.SGD, {"momentum": 0.9, "nesterov": True}, nesterov),
     "weight decay": (optim.SGD, {"weight_decay": 0.1}, lambda p, g, s, n, lr: sgd(p, g + 0.1 * p, s, n, lr)),
@@ -75,6 +103,42 @@ def test_steps(name):
             np.testing.assert_allclose(p.numpy(), v, rtol=2e-5)
             assert p.is_variable
     assert unused.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("kind, given, steps, expected", [
+    (optim.SGD, (0.9, 0.5, 0.01), 3, [2.49144214975, 1.7454261505]),
+    (optim.Adam, ((0.9, 0.999), 1e-8, 0.0, True), 5, [1.4970442187, -1.5009829478]),
+    (optim.RMSprop, (0.99, 1e-8, 0.0, 0.9, True), 3, [4.4190866110, 2.2913249926]),
+    (optim.Adagrad, (0.5, 0.01, 0.25), 3, [1.1727632804, -1.8250187835])])
+@pytest.mark.parametrize("jitted", [False, True])
+def test_arguments_have_the_order_of_torch(kind, given, steps, expected, jitted, compiled):
+    """The numbers are torch's, for the same arguments."""
+    p = nn.parameter(np.array([1.0, -2.0]))
+    optimizer = kind([p], 0.1, *given)
+
+    def step():
+        optimizer.zero_grad()
+        loss = ((p - 3) ** 2).sum()
+        loss.backward()
+        return loss.detach()
+
+    call = gc.jit(lambda: optimizer.step(step)) if jitted else lambda: optimizer.step(step)
+    assert call().item() == 29.0
+    for _ in range(steps - 1):
+        call()
+    np.testing.assert_allclose(p.numpy(), expected, rtol=1e-6)
+
+
+def test_a_step_returns_what_its_closure_does():
+    p = nn.parameter(np.array([2.0]))
+    optimizer = optim.SGD([p], 0.25)
+
+    @gc.no_grad
+    def evaluate():
+        return (p * p).sum()
+
+    assert optimizer.step(lambda: (p * p).sum().backward() or 7.5) == 7.5 and p.tolist() == [1.0]
+    assert optimizer.step() is None and not evaluate().requires_grad and (p * p).requires_grad
 
 
 @pytest.mark.parametrize("jitted", [False, True])
@@ -162,6 +226,18 @@ def test_clipping():
     np.testing.assert_allclose([a.grad.item(), b.grad.item()], [0.6, 0.7], rtol=1e-5)
 
 
+@pytest.mark.parametrize("order, norm, first", [
+    (1.0, 9.0, 0.3333332963), (2.0, np.sqrt(29), 3 / (np.sqrt(29) + 1e-6)), (3.0, 4.6260650092, 0.6484991771),
+    (np.inf, 4.0, 0.7499998125)])
+def test_clipping_by_other_norms(order, norm, first):
+    p, q = nn.parameter(np.zeros(2)), nn.parameter(np.zeros((1, 1)))
+    p.grad, q.grad = gc.asarray([3.0, -4.0]), gc.asarray([[2.0]])
+    np.testing.assert_allclose(optim.clip_grad_norm([p, q], 1.0, order).item(), norm, rtol=1e-9)
+    np.testing.assert_allclose(p.grad[0].item(), first, rtol=1e-9)
+    with pytest.raises(ArgumentError, match="order of a norm is positive"):
+        optim.clip_grad_norm([p], 1.0, 0)
+
+
 def test_parameters_of_float64_are_changed_in_float64():
     """Neither the rate nor the norm of the gradients is one of float32."""
     p = nn.parameter(np.array([0.3, 1.1]))
@@ -228,6 +304,8 @@ def test_errors():
         optim.Adam(nn.Linear(2, 2).named_parameters())
     with pytest.raises(ArgumentError, match="momentum"):
         optim.SGD([nn.parameter(np.ones(1))], lr=0.1, nesterov=True)
+    with pytest.raises(ArgumentError, match="no dampening"):
+        optim.SGD([nn.parameter(np.ones(1))], 0.1, 0.9, 0.5, 0.0, True)
 
 
 @pytest.mark.parametrize("shapes", [[(5, 3), (7,), (2, 2, 4)], [(5, 3), (), (1,), (7,)]])

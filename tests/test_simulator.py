@@ -136,7 +136,7 @@ LARGE: dict[str, Callable[[], tuple[gc.Tensor, ...]]] = {
     "an output that is read again": output_that_is_read_again,
     "gradient of attention": lambda: gradient_of_attention(5, 6),
     "gradient of attention, causal": lambda: gradient_of_attention(6, 6, is_causal=True),
-    "gradient of attention to some keys": lambda: gradient_of_attention(5, 6, mask=gc.arange(6) < 4),
+    "gradient of attention to some keys": lambda: gradient_of_attention(5, 6, attn_mask=gc.arange(6) < 4),
 }
 
 

@@ -251,7 +251,7 @@ def normed(x, shape, weight=None, bias=None, eps=1e-5):
 
 
 def rms(x, shape, weight=None, eps=None):
-    return nn.rms_norm(x, tuple(shape), weight, float(np.finfo(np.float64).eps) if eps is None else eps)
+    return nn.rms_norm(x, tuple(shape), weight, eps)
 
 
 def grouped(x, groups, weight=None, bias=None, eps=1e-5):

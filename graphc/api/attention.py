@@ -15,17 +15,17 @@ from graphc.ir import dtype as dt
 NAME = "scaled_dot_product_attention"
 
 
-def scaled_dot_product_attention(q, k, v, mask=None, is_causal: bool = False, scale: float | None = None,
+def scaled_dot_product_attention(q, k, v, attn_mask=None, *, is_causal: bool = False, scale: float | None = None,
                                  enable_gqa: bool = False):
-    """softmax(q @ k.mT * scale + mask) @ v: each query's mean of the values, weighted by how well its key fits.
+    """softmax(q @ k.mT * scale + attn_mask) @ v: each query's mean of the values, weighted by how well its key fits.
 
     q: queries (..., m, d); k: keys (..., n, d); v: values (..., n, e); the leading axes broadcast, and the result is
     (..., m, e) in the common dtype. float16 and bfloat16 are computed in float32 and rounded once; integers become the
     default float. scale: None is 1 / sqrt(d).
 
-    mask: a tensor that broadcasts to (..., m, n): bool, True where the query may see the key, or numbers that are added
-    to the scores. is_causal: query i sees the keys j <= i only, beside what the mask says. A query that sees no key
-    gives NaN. enable_gqa: the axis before the last two holds heads, and h heads of q share each head of k and v.
+    attn_mask: a tensor that broadcasts to (..., m, n): bool, True where the query may see the key, or numbers that are
+    added to the scores. is_causal: query i sees the keys j <= i only, beside what the mask says. A query that sees no
+    key gives NaN. enable_gqa: the axis before the last two holds heads, and h heads of q share each head of k and v.
 
     One kernel, in memory linear in m and n, without a matrix of scores; keys that is_causal hides from a whole block
     are not even multiplied (docs/numerics.md). The same holds for gradients with respect to q, k and v of more than
@@ -44,7 +44,7 @@ def scaled_dot_product_attention(q, k, v, mask=None, is_causal: bool = False, sc
     q, k, v = (as_float(x, NAME) for x in (q, k, v))
     common = dt.promote(dt.promote(q.dtype, k.dtype), v.dtype)
     _check(q, k, v, common)
-    mask = None if mask is None else as_tensor(mask)
+    mask = None if attn_mask is None else as_tensor(attn_mask)
     q, k, v = (cast(x, common.accumulator) for x in (q, k, v))
     if enable_gqa:
         heads = _sharing(q, k)
@@ -88,5 +88,5 @@ def _of_one_query(q, k, v, mask, scale: float | None, heads: int):
     if mask is not None and mask.ndim > 2 and mask.shape[-3] != 1:
         mask = mask.reshape((*mask.shape[:-3], -1, heads, mask.shape[-1]))
     groups = q.shape[-3] // heads
-    y = scaled_dot_product_attention(q.reshape((*q.shape[:-3], groups, heads, q.shape[-1])), k, v, mask, False, scale)
+    y = scaled_dot_product_attention(q.reshape((*q.shape[:-3], groups, heads, q.shape[-1])), k, v, mask, scale=scale)
     return y.reshape((*y.shape[:-3], groups * heads, 1, y.shape[-1]))

@@ -158,7 +158,7 @@ def from_dlpack(x, /, *, device: str | None = None, copy: bool | None = None):
     lying_there = record.from_device(x, None, copy, device, "from_dlpack")
     if lying_there is not None:
         return lying_there
-    tensor = record.from_numpy(np.from_dlpack(x), copy=copy is not False, device=device, name="from_dlpack")
+    tensor = record.from_numpy(record.of_dlpack(x), copy=copy is not False, device=device, name="from_dlpack")
     return _shared(tensor, copy)
 
 

@@ -11,7 +11,7 @@ realized when it is MOST_NODES operations, or when it holds on to leaves that fi
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -74,16 +74,7 @@ def unlimited() -> Iterator[None]:
 
 
 @contextmanager
-def no_grad() -> Iterator[None]:
-    """Record without history: no gradient passes through what is computed inside, in this thread. Also a decorator.
-
-    >>> import graphc as gc
-    >>> w = gc.Tensor([1.0, 2.0], requires_grad=True)
-    >>> with gc.no_grad():
-    ...     w -= 0.5
-    >>> w.tolist(), w.requires_grad
-    ([0.5, 1.5], True)
-    """
+def _no_history() -> Iterator[None]:
     history.paused += 1
     with _watching:
         alarm.watch(1)
@@ -93,6 +84,20 @@ def no_grad() -> Iterator[None]:
         history.paused -= 1
         with _watching:
             alarm.watch(-1)
+
+
+def no_grad(function: Callable | None = None, /):
+    """Record without history: no gradient passes through what is computed inside, in this thread. Also a decorator,
+    with or without parentheses.
+
+    >>> import graphc as gc
+    >>> w = gc.Tensor([1.0, 2.0], requires_grad=True)
+    >>> with gc.no_grad():
+    ...     w -= 0.5
+    >>> w.tolist(), w.requires_grad
+    ([0.5, 1.5], True)
+    """
+    return _no_history() if function is None else _no_history()(function)
 
 
 def check(tensor: Tensor) -> None:

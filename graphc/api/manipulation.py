@@ -44,7 +44,9 @@ def _columns_first(x, order: str, name: str):
     """x with its axes reversed, so that its row-major order is the column-major one of x, for order "F"."""
     if order != "F":
         raise ArgumentError(f"order must be 'C' or 'F', not {order!r}", op=name,
-                            fix="a tensor has no order in memory that 'A' or 'K' could keep: name one")
+                            fix=f"write x.reshape((*x.shape[:{order}], -1)) to join the last axes"
+                            if isinstance(order, int) else
+                            "a tensor has no order in memory that 'A' or 'K' could keep: name one")
     return transpose(x)
 
 

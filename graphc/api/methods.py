@@ -18,7 +18,7 @@ from graphc.api.dtypes import can_cast
 from graphc.api.other_names import METHODS as ELSEWHERE
 from graphc.api.other_names import Elsewhere
 from graphc.api.record import cast
-from graphc.errors import DTypeError, ShapeError
+from graphc.errors import AxisError, DTypeError, ShapeError
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
 
@@ -163,6 +163,9 @@ def _transpose(self, *axes):
     """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], int)):
         return manipulation.transpose(self, axes[0])
+    if len(axes) == 2 < self.ndim:      # torch's two axes
+        raise AxisError(f"axes {axes} do not name each of the {self.ndim} axes of shape {self.shape}", op="transpose",
+                        fix=f"write x.swapaxes{axes} to exchange two")
     return manipulation.transpose(self, axes or None)
 
 

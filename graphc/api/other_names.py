@@ -5,6 +5,9 @@ tensor in the table of methods.
 """
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 _AS_FUNCTIONS = """allclose argwhere bincount corrcoef cov cross cumulative_max cumulative_min diag diff fliplr flipud
     fmax fmin gcd heaviside histogram hypot inner isclose isin isneginf isposinf kron lcm logaddexp2 median nan_to_num
     nanmean nanmedian nanquantile nansum nextafter outer partition quantile rot90 searchsorted sinc unique vdot"""
@@ -109,11 +112,19 @@ LAYERS = {
     "AdaptiveAvgPool1d": "x.mean(-1, keepdims=True), for one part",
     "AdaptiveAvgPool3d": "x.mean((-3, -2, -1), keepdims=True), for one part",
     "AdaptiveMaxPool2d": "x.max((-2, -1), keepdims=True), for one part", "Softmax2d": "nn.Softmax(axis=1)",
-    "Softmin": "gc.softmax(-x)", "EmbeddingBag": "nn.Embedding(words, width)(x).sum(-2)",
+    "Softmin": "gc.softmax(-x)", "EmbeddingBag": "nn.Embedding(words, width)(x).mean(-2), or .sum(-2) for mode='sum'",
     "Transformer": "nn.TransformerEncoderBlock(width, heads)",
     "batch_norm": "nn.BatchNorm(channels)(x)", "adaptive_avg_pool2d": "nn.AdaptiveAvgPool2d(size)(x)",
 }
 
+# Those of nn.init, which fill a tensor in torch and return a new one here.
+INITIAL = {
+    **{f"{name}_": f"w.assign(nn.init.{name}(w.shape))" for name in (
+        "uniform normal orthogonal xavier_uniform xavier_normal kaiming_uniform kaiming_normal").split()},
+    "trunc_normal_": "w.assign(nn.init.truncated_normal(w.shape, std))", "zeros_": "w.assign(0)",
+    "ones_": "w.assign(1)", "constant_": "w.assign(value)", "eye_": "w.assign(gc.eye(*w.shape))",
+    "calculate_gain": "gain=2 ** 0.5 for relu, 5 / 3 for tanh, 1 for what is linear",
+}
 
 MODULES = {
     "float": "module.to(gc.float32)", "half": "module.to(gc.float16)", "double": "module.to(gc.float64)",
@@ -152,42 +163,71 @@ ARGUMENTS = {
     **dict.fromkeys("num_features num_channels num_parameters".split(), "channels"), "num_groups": "groups",
     **dict.fromkeys("num_heads nhead".split(), "heads"),
     **dict.fromkeys("hidden_size dim_feedforward".split(), "hidden"),
-    "normalized_shape": "shape", "output_size": "size", "dim": "axis", "init": "start", "init_scale": "factor",
+    "normalized_shape": "shape", "output_size": "size", "dim": "axis", "keepdim": "keepdims",
+    "init": "start", "init_scale": "factor",
     "growth_factor": "growth", "backoff_factor": "backoff", "growth_interval": "interval",
-    **dict.fromkeys("affine elementwise_affine".split(), "the function of nn.functional, which takes no weights"),
-    "track_running_stats": "nothing: they are kept", "padding_idx": "nothing: every row is trained",
+    "track_running_stats": "nothing: no running statistics are kept", "padding_idx": "nothing: every row is trained",
     "padding_mode": "gc.pad(x, widths, mode=mode) before", "inplace": "nothing: values never change",
     **dict.fromkeys("ceil_mode count_include_pad dilation divisor_override".split(),
                     "gc.max_pool2d or gc.avg_pool2d, which have it"),
-    **dict.fromkeys("start_dim end_dim".split(), "x.reshape(shape)"), "batch_first": "nothing: the batch comes first",
+    **dict.fromkeys("start_dim end_dim".split(),
+                    "nothing: all axes after the first are joined; x.reshape(shape) joins others"),
+    "batch_first": "nothing: the batch comes first",
     **dict.fromkeys("device dtype".split(), "module.to(device or dtype) after"),
     **dict.fromkeys("foreach fused capturable differentiable".split(), "nothing: a step is compiled as a whole"),
-    "maximize": "(-loss).backward()",
+    "maximize": "(-loss).backward()", "dropout_p": "nothing: no weights are dropped",
+}
+
+
+# Arguments that torch's classes take by position after those that they have here.
+BY_POSITION = {
+    **dict.fromkeys("MaxPool1d MaxPool2d MaxPool3d".split(), "dilation return_indices ceil_mode"),
+    **dict.fromkeys("AvgPool1d AvgPool2d AvgPool3d".split(), "ceil_mode count_include_pad divisor_override"),
+    **dict.fromkeys("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split(), "padding_mode"),
+    **dict.fromkeys("Dropout ReLU ReLU6 SELU SiLU Mish ELU LeakyReLU Hardsigmoid Hardswish Hardtanh".split(),
+                    "inplace"),
+    "Embedding": "padding_idx", "Flatten": "start_dim end_dim", "InstanceNorm": "momentum affine track_running_stats",
 }
 
 
 def check_arguments(kind: type, args: tuple, given: dict) -> None:
-    """TypeError for an argument by a name that torch has, or for any where the class takes none."""
-    if not given and (not args or kind.__init__ is not object.__init__):
+    """TypeError for an argument that torch has, by name or by position, or for any where the class takes none."""
+    if not given and not args:
         return
-    import inspect      # not a part of what every program has to load
+    code = getattr(kind.__init__, "__code__", None)
     if kind.__init__ is object.__init__:
-        parameters = {}
-        wrong = [*given] or args
-    else:
-        parameters = inspect.signature(kind.__init__).parameters
-        wrong = [name for name in given if name in ARGUMENTS and name not in parameters]
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) or not wrong:
+        own, most, wrong = (), 0, [*given]
+    elif code is None or code.co_flags & 8:     # written in C, or with **kwargs
         return
-    name = wrong[0] if given else None
-    known = f"; write {ARGUMENTS[name]}" if name in ARGUMENTS else ""
-    raise TypeError(f"{kind.__name__} " + (f"has no argument {name!r}{known}" if name else "takes no arguments"))
+    else:
+        own, most = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount], code.co_argcount - 1
+        wrong = [name for name in given if name in ARGUMENTS and name not in own]
+        most = len(args) if code.co_flags & 4 else most         # with *args
+    if len(args) > most:
+        wrong += BY_POSITION.get(kind.__name__, "").split()[:1]
+    if wrong:
+        raise TypeError(f"{kind.__name__} has no argument {wrong[0]!r}{_instead(wrong[0], ARGUMENTS)}")
+    if not own:
+        raise TypeError(f"{kind.__name__} takes no arguments")
+
+
+def explain(error: TypeError, functions: Callable[[str], bool]) -> None:
+    """Note on Python's error for an argument that a function does not have what to write, if there is a name for it.
+
+    functions: whether a name is that of one of graphc's.
+    """
+    found = re.match(r"([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    if found and found[2] in ARGUMENTS and functions(found[1].rpartition(".")[2]) and not hasattr(error, "__notes__"):
+        error.add_note(f"graphc.{found[1]}: write {ARGUMENTS[found[2]]}")
+
+
+def _instead(name: str, table: dict[str, str]) -> str:
+    return f"; write {table[name]}" if name in table else ""
 
 
 def missing(owner: str, name: str, table: dict[str, str], of: object = None) -> AttributeError:
     """The error for an attribute that does not exist."""
-    known = f"; write {table[name]}" if name in table else ""
-    return AttributeError(f"{owner} has no attribute {name!r}{known}", name=name, obj=of)
+    return AttributeError(f"{owner} has no attribute {name!r}{_instead(name, table)}", name=name, obj=of)
 
 
 class Elsewhere:

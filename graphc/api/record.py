@@ -79,7 +79,7 @@ def _scalar(value, dtype: DType, name: str) -> Node:
         if dtype.kind in "iu":
             if not _fits(value, dtype):
                 raise IntegerOverflow(f"the integer {value} does not fit {dtype}", op=name,
-                                      fix=f"cast the tensor first, e.g. x.astype({_smallest_int(value)!r})")
+                                      fix=f"cast the tensor first, e.g. x.astype({_smallest_int(value, dtype)!r})")
         elif dtype.kind in "fc":
             try:
                 value = float(value)
@@ -100,8 +100,7 @@ def weak_dtype(value, beside: DType | None) -> DType:
 
 
 def _fits(value: int, dtype: DType) -> bool:
-    low, high = _BOUNDS[dtype]
-    return low <= value <= high
+    return _BOUNDS[dtype][0] <= value <= _BOUNDS[dtype][1]
 
 
 def check_fits(array: np.ndarray, dtype: DType, name: str) -> None:
@@ -117,9 +116,9 @@ def bounds(dtype: DType) -> tuple[int | None, int | None]:
     return _BOUNDS.get(dtype, (None, None))
 
 
-def _smallest_int(value: int) -> str:
-    fitting = [d.name for d in dtypes.ALL if d in _BOUNDS and _BOUNDS[d][0] <= value <= _BOUNDS[d][1]]
-    return fitting[0] if fitting else "float64"
+def _smallest_int(value: int, beside: DType) -> str:
+    fitting = (d.name for d in _BOUNDS if _fits(value, d) and all(_fits(bound, d) for bound in _BOUNDS[beside]))
+    return next(fitting, "float64")
 
 
 def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool = False) -> Tensor:
@@ -153,8 +152,8 @@ def to_array(x, name: str = "asarray", floats: bool = False) -> np.ndarray:
     """Anything array-like as a NumPy array of a dtype that graphc has; floats: see `as_tensor`."""
     if isinstance(x, np.ndarray):
         return x
-    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
-        return np.from_dlpack(x)
+    if hasattr(x, "__dlpack__") and (not hasattr(x, "__array__") or str(x.dtype) == "torch.bfloat16"):
+        return of_dlpack(x)
     try:
         array = np.asarray(_nested(x))
     except (ValueError, TypeError) as error:  # ragged nesting, or an object that NumPy can't convert
@@ -164,6 +163,13 @@ def to_array(x, name: str = "asarray", floats: bool = False) -> np.ndarray:
     if not array.size and array.dtype == np.float64:
         return array.astype(dtypes.default_float().numpy)
     return array
+
+
+def of_dlpack(x) -> np.ndarray:
+    """What lends its values by DLPack. NumPy has no name for torch's bfloat16: its values go by float32."""
+    if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+        return np.asarray(x.cpu().float()).astype(dtypes.bfloat16.numpy)
+    return np.from_dlpack(x)
 
 
 def _of_objects(array: np.ndarray, kind: str, name: str, floats: bool) -> np.ndarray:

@@ -446,7 +446,8 @@ def cumprod(x, /, axis: int | None = None, dtype=None):
 def diff(x, /, n: int = 1, axis: int = -1, prepend=None, append=None):
     """Each element minus the one before it along an axis, `n` times over; bool gives "differs".
 
-    prepend, append: values joined to the axis beforehand.
+    prepend, append: values joined to the axis beforehand. Beside integers a Python number has a dtype of its own, as in
+    NumPy, so that small ones do not wrap; beside floats it takes theirs.
 
     >>> import graphc as gc
     >>> gc.diff(gc.asarray([1, 4, 9, 16]), n=2).tolist()
@@ -472,7 +473,7 @@ def _joined(x, axis: int, before, after):
     parts = []
     for part in (before, x, after):
         if part is not None:
-            part = as_tensor(part, x)
+            part = as_tensor(part, x if x.dtype.kind in "fc" else None, "diff")
             one = tuple(1 if a == axis else n for a, n in enumerate(x.shape))
             parts.append(part if part.ndim else record.expand_to(part, one, "diff"))
     return concat(parts, axis=axis)

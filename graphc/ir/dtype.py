@@ -127,7 +127,8 @@ def of_numpy(dtype: np.dtype) -> DType | None:
 
 def _unknown(value) -> DTypeError:
     return DTypeError(f"{value!r} is not a data type that graphc has", op="dtype",
-                      fix=f"use one of {', '.join(_BY_NAME)}")
+                      fix="give the shape as one argument, a tuple: zeros((2, 3))" if type(value) is int else
+                      f"use one of {', '.join(_BY_NAME)}")
 
 
 def as_dtype(value) -> DType:
@@ -137,6 +138,14 @@ def as_dtype(value) -> DType:
     if isinstance(value, Hashable):
         return _convert(value)
     raise _unknown(value)
+
+
+def named(value) -> DType | None:
+    """What as_dtype makes of a value; None for what is no data type."""
+    try:
+        return as_dtype(value)
+    except DTypeError:
+        return None
 
 
 _default_float = float64

@@ -83,10 +83,15 @@ def layer_norm(x, shape, weight=None, bias=None, eps: float = 1e-5):
     return _scaled(y.astype(x.dtype), weight, bias)
 
 
-def rms_norm(x, shape, weight=None, eps: float = 1e-6):
-    """Divided by its root mean square over the last axes, whose sizes are `shape`. Zhang & Sennrich (2019)."""
+def rms_norm(x, shape, weight=None, eps: float | None = None):
+    """Divided by its root mean square over the last axes, whose sizes are `shape`. Zhang & Sennrich (2019).
+
+    eps: added to the mean square; None is the distance from 1 to the next number of the dtype, of float32 for narrower
+    ones, as in PyTorch.
+    """
     axes = _trailing(x, shape, "rms_norm")
     wide = _wide(x)
+    eps = float(gc.finfo(wide.dtype).eps) if eps is None else eps
     y = wide * gc.rsqrt((wide * wide).mean(axes, keepdims=True) + eps)
     return _scaled(y.astype(x.dtype), weight, None)
 

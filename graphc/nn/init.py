@@ -95,3 +95,8 @@ def orthogonal(shape, gain: float = 1.0, dtype="float32"):
 
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+def __getattr__(name: str):
+    from graphc.api.other_names import INITIAL, missing
+    raise missing("module 'graphc.nn.init'", name, INITIAL)

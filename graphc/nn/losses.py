@@ -73,17 +73,23 @@ def _log(p):
     return gc.where(none, -100.0, gc.log(gc.where(none, 1.0, p)))
 
 
-def bce(probability, target, reduction: str = "mean"):
+def _weighted(losses, weight):
+    return losses if weight is None else losses * weight
+
+
+def bce(probability, target, reduction: str = "mean", weight=None):
     """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch, where their
-    gradient is 0."""
+    gradient is 0. weight: a factor on each loss, which broadcasts."""
     yes, no = (_log(p) for p in (probability, 1 - probability))
-    return _reduced(-_told(target * yes + (1 - target) * no, probability, target, "bce"), reduction, "bce")
+    losses = -_told(target * yes + (1 - target) * no, probability, target, "bce")
+    return _reduced(_weighted(losses, weight), reduction, "bce")
 
 
-def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None):
+def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None, weight=None):
     """Binary cross entropy of sigmoid(logits), without overflow or loss of small probabilities.
 
     pos_weight: how much more the target's part counts than that of 1 - target; a number, or a tensor that broadcasts.
+    weight: a factor on each loss, likewise.
 
     >>> import graphc as gc
     >>> gc.nn.bce_with_logits(gc.asarray([0.0]), gc.asarray([1.0]), pos_weight=3.0).item()
@@ -94,21 +100,41 @@ def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None):
     else:
         unlike = _told((1 - target) * logits, logits, target, "bce_with_logits")
         losses = unlike + (1 + (pos_weight - 1) * target) * gc.softplus(-logits)
-    return _reduced(losses, reduction, "bce_with_logits")
+    return _reduced(_weighted(losses, weight), reduction, "bce_with_logits")
 
 
-def nll(log_probabilities, target, reduction: str = "mean"):
-    """Minus the log-probability of the target: (..., classes) and integer labels (...)."""
-    chosen = gc.take_along_axis(log_probabilities, gc.asarray(target).expand_dims(-1), axis=-1).squeeze(-1)
-    return _reduced(-chosen, reduction, "nll")
+def nll(log_probabilities, target, reduction: str = "mean", weight=None, ignore_index: int | None = None):
+    """Minus the log-probability of the target: (..., classes) and integer labels (...).
+
+    weight: (classes,), how much each class counts; the mean is then divided by the sum of the labels' weights.
+    ignore_index: a label that counts for nothing, inside or outside of the classes. As in PyTorch.
+
+    >>> import graphc as gc
+    >>> gc.nn.nll(gc.asarray([[-1.0, -2.0], [-3.0, -4.0]]), gc.asarray([1, -100]), ignore_index=-100).item()
+    2.0
+    """
+    target = gc.asarray(target)
+    kept = None if ignore_index is None else target != ignore_index
+    label = target if kept is None else gc.where(kept, target, 0)
+    losses = -gc.take_along_axis(log_probabilities, label.expand_dims(-1), axis=-1).squeeze(-1)
+    if weight is None and kept is None:
+        return _reduced(losses, reduction, "nll")
+    counts = gc.ones_like(losses) if weight is None else gc.take(weight, label)
+    counts = counts if kept is None else gc.where(kept, counts, 0)
+    losses = gc.where(counts != 0, losses * counts, 0)      # what counts for nothing may be infinite
+    return losses.sum() / counts.sum() if reduction == "mean" else _reduced(losses, reduction, "nll")
 
 
-def kl(log_prediction, target, reduction: str = "mean"):
-    """Kullback-Leibler divergence of a prediction, given by its logarithm, from target probabilities.
+def kl(log_prediction, target, reduction: str = "mean", log_target: bool = False):
+    """Kullback-Leibler divergence of a prediction, given by its logarithm, from target probabilities, which log_target
+    says are given by theirs.
 
     "mean" is over all elements; "batchmean" divides the sum by the size of axis 0, which is the divergence.
     """
-    losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
+    if log_target:
+        losses = gc.exp(target) * (target - log_prediction)
+    else:
+        losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
     _told(losses, log_prediction, target, "kl")
     if reduction == "batchmean":
         return losses.sum() / losses.shape[0]

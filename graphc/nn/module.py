@@ -7,7 +7,7 @@ from reprlib import recursive_repr
 import numpy as np
 
 import graphc as gc
-from graphc.api.other_names import MODULES, Elsewhere, check_arguments
+from graphc.api.other_names import MODULES, Elsewhere, check_arguments, explain, missing
 from graphc.errors import BackendError, DTypeError, ShapeError, StateError
 from graphc.ir.dtype import DType, as_dtype
 from graphc.tensor import Tensor, rebinding
@@ -55,6 +55,9 @@ class Module(Counted):
                     error.obj is x for x in (*args, *kwargs.values())):
                 raise DTypeError(f"an argument is a {kind.__name__}, and has no {error.name!r}, which a tensor has",
                                  op=type(self).__name__, fix="pass gc.asarray(x)") from error
+            raise
+        except TypeError as error:
+            explain(error, _is_a_function)
             raise
 
     # ---- what is inside
@@ -105,9 +108,9 @@ class Module(Counted):
                              fix="pass a dict of tensors by path, as state_dict() gives")
         own = dict(self.named_tensors())
         state = _by_own_names(self, own, state)
-        missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
-        if strict and (missing or unknown):
-            sides = (("missing", missing), ("unknown", unknown))
+        absent, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
+        if strict and (absent or unknown):
+            sides = (("missing", absent), ("unknown", unknown))
             parts = [f"{what}: {', '.join(names)}" for what, names in sides if names]
             raise StateError("the state does not fit the module: " + "; ".join(parts), op="load_state_dict",
                              fix="pass strict=False to take over what fits")
@@ -166,9 +169,8 @@ class Module(Counted):
     @recursive_repr()
     def __repr__(self) -> str:
         inside = [(str(name), m) for name, m in _inside(self) if isinstance(m, Module)]
-        inside += [(f"{name}[{i}]", m) for name, ms in _inside(self)
-                   if isinstance(ms, (list, tuple)) and not isinstance(ms, Module)
-                   for i, m in enumerate(ms) if isinstance(m, Module)]
+        inside += [(f"{name}[{i!r}]", m) for name, ms in _inside(self) if not isinstance(ms, Module)
+                   for i, m in _inside(ms) if isinstance(m, Module)]
         facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items()
                           if isinstance(value, (int, float, str, bool)) and not name.startswith("_"))
         if not inside:
@@ -179,6 +181,10 @@ class Module(Counted):
 
 for _name in MODULES:
     setattr(Module, _name, Elsewhere(_name, MODULES))
+
+
+def _is_a_function(name: str) -> bool:
+    return any(callable(getattr(place, name, None)) for place in (gc, Tensor, gc.nn.functional))
 
 
 def _dtype_or_none(target) -> DType | None:
@@ -244,9 +250,10 @@ def _by_own_names(module: Module, own: dict[str, Tensor], state: Mapping) -> dic
 
 
 def _at(found, path: list[str]):
-    """What lies at a path, None if nothing does. The layers of a Sequential are found by their numbers, too."""
+    """What lies at a path, None if nothing does. The layers of a Sequential are found by their numbers or
+    names, too."""
     for part in path:
-        inside = [*(enumerate(found.layers) if isinstance(found, Sequential) else ()), *_inside(found)]
+        inside = [*(_inside(found.layers) if isinstance(found, Sequential) else ()), *_inside(found)]
         found = {str(name): x for name, x in inside}.get(part)
     return found
 
@@ -272,23 +279,34 @@ def parameter(value, dtype=None) -> Tensor:
 
 
 class Sequential(Module):
-    """Modules, and functions, one after the other. `add` puts one more at the end.
+    """Modules, and functions, one after the other. `add`, or `append`, puts one more at the end.
+
+    A dict gives them names: they are attributes then as well.
 
     >>> import graphc as gc
     >>> net = gc.nn.Sequential(gc.nn.Linear(4, 8), gc.tanh).add(gc.nn.Linear(8, 2))
     >>> net(gc.ones((3, 4))).shape, len(net)
     ((3, 2), 3)
+    >>> net = gc.nn.Sequential({"hidden": gc.nn.Linear(4, 8), "out": gc.nn.Linear(8, 2)})
+    >>> net(gc.ones((3, 4))).shape, net.hidden is net[0]
+    ((3, 2), True)
     """
 
     def __init__(self, *layers):
-        self.layers = list(layers[0] if len(layers) == 1 and isinstance(layers[0], (list, tuple)) else layers)
+        only = layers[0] if len(layers) == 1 and isinstance(layers[0], (list, tuple, dict)) else layers
+        self.layers = dict(only) if isinstance(only, dict) else list(only)
 
     def add(self, layer) -> Sequential:
-        self.layers.append(layer)
+        if isinstance(self.layers, dict):
+            self.layers[str(len(self.layers))] = layer
+        else:
+            self.layers.append(layer)
         return self
 
+    append = add
+
     def forward(self, x):
-        for layer in self.layers:
+        for layer in self:
             x = layer(x)
         return x
 
@@ -296,10 +314,31 @@ class Sequential(Module):
         return len(self.layers)
 
     def __getitem__(self, i):
-        return Sequential(self.layers[i]) if isinstance(i, slice) else self.layers[i]
+        if isinstance(i, slice):
+            named = isinstance(self.layers, dict)
+            return Sequential(dict([*self.layers.items()][i]) if named else self.layers[i])
+        return [*self][i]
+
+    def __setitem__(self, i: int, layer) -> None:
+        found = self.layers
+        found[[*found][i] if isinstance(found, dict) else i] = layer
 
     def __iter__(self):
-        return iter(self.layers)
+        return iter(self.layers.values() if isinstance(self.layers, dict) else self.layers)
+
+    def __getattr__(self, name: str):
+        """A layer by its name. Python asks here for what is found nowhere else."""
+        named = vars(self).get("layers")
+        if isinstance(named, dict) and name in named:
+            return named[name]
+        raise missing(f"{type(self).__name__!r} object", name, MODULES, self)
+
+    def __setattr__(self, name: str, value) -> None:
+        named = vars(self).get("layers")
+        if name != "layers" and isinstance(named, dict) and name in named:
+            named[name] = value
+        else:
+            super().__setattr__(name, value)
 
 
 NeuralNetwork = Sequential

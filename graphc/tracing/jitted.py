@@ -294,8 +294,11 @@ def _leaf(value) -> tuple[Any, str, Sequence[Tensor]]:
         return value, "static", ()
     tensors = _module_tensors(value)
     if tensors is None:
-        raise JitError(f"an argument can't be a {kind.__name__}", op="jit", fix="pass tensors, numbers, and tuples, "
-                       "lists, dicts or dataclasses of them; name others in static_argnums")
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        raise JitError(f"an argument can't be a {name}", op="jit", fix="pass gc.asarray(x)"
+                       if hasattr(value, "__dlpack__") or hasattr(value, "__array__") else
+                       "pass tensors, numbers, and tuples, lists, dicts or dataclasses of them; name others in "
+                       "static_argnums")
     return value, "module", tensors
 
 
