@@ -10,6 +10,7 @@ lowest belongs to `requires_grad` and `backward`; `grad`, `vjp` and `jvp` take a
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,14 @@ MOST_PARTS = 32     # more slices of one tensor than this get their gradients by
 
 
 _lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()   # it may be held by a thread that the child does not have
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _take_bit() -> int:

@@ -195,17 +195,25 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
         entry = _load(key, program, graph, backend)
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
         with lock:
-            values = _run(entry, graph)
-            if settings.verify:
-                from graphc import live_check
-                live_check.check(pending, values, backend)
-            _fulfil(pending, values, backend)
-            again.mark(graph.order)
-        return
+            if _is_as_it_was(graph):
+                values = _run(entry, graph)
+                if settings.verify:
+                    from graphc import live_check
+                    live_check.check(pending, values, backend)
+                _fulfil(pending, values, backend)
+                again.mark(graph.order)
+                return
+        return _realize(nodes, asked, beside)       # another thread computed some of it: what is left is another graph
     values = _run(entry, graph)
     with lock:
         _fulfil(pending, values, backend)
         again.mark(graph.order)
+
+
+def _is_as_it_was(graph: canonical.Graph) -> bool:
+    """Whether nothing of a graph has been computed since it was read."""
+    known = {*graph.leaves, *graph.parts, *graph.parts.values()}
+    return all(node.value is None or node in known for node in graph.order)
 
 
 def _graph(pending: list[Node]) -> tuple[canonical.Graph, list[Node]]:

@@ -232,10 +232,11 @@ class Tensor:
 
     def _array(self, asked: str) -> np.ndarray:
         """asked: by which name, for the error where the values can't be had."""
-        array = host_view(self.node)
+        node = self.node        # another thread may assign to this handle meanwhile
+        array = host_view(node)
         if array is None:
-            driver.realize((self.node,), asked)
-            array = host_view(self.node)
+            driver.realize((node,), asked)
+            array = host_view(node)
         if array.flags.writeable:
             array = array.view()
             array.flags.writeable = False

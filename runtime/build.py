@@ -229,7 +229,7 @@ def _environment() -> dict[str, str]:
 @contextmanager
 def _progress(total: int) -> Iterator:
     """Calls of the yielded function count; after a second, on a terminal, a bar shows the count."""
-    if not sys.stderr.isatty():
+    if not getattr(sys.stderr, "isatty", bool)():   # a daemon has no stderr, and that of some programs is no file
         yield lambda: None
         return
     done, bar = 0, None

@@ -399,3 +399,85 @@ def test_a_part_of_a_tensor_is_not_written_to_with_it():
     row += 1.0
     assert row.tolist() == [4.0, 5.0, 6.0]
     np.testing.assert_array_equal(x.numpy(), a)
+
+
+def test_threads_that_do_the_same_to_tensors_of_their_own():
+    """Equal graphs are one graph: what one thread computes of it meanwhile, another must not compute in place again."""
+    def work() -> None:
+        barrier.wait()
+        for turn in range(100):
+            x = gc.zeros(10)
+            x[2:] += 1
+            x[3:] += turn
+            if turn % 2:
+                barrier.wait()
+            found.append((x.tolist(), turn))
+
+    found: list = []
+    barrier = threading.Barrier(4)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 400
+    assert all(values == [0, 0, 1] + [1 + turn] * 7 for values, turn in found)
+
+
+def test_another_thread_computes_an_update_in_place_first(monkeypatch):
+    """Here in the middle of this one, which has read the graph already."""
+    x = gc.asarray(np.zeros(10)).copy()
+    gc.realize(x)
+    leaf = x.node       # what somebody else holds is not overwritten
+    x[2:] = 1
+    look_up, node = driver._look_up, x.node
+
+    def slowly(graph, backend):
+        found = look_up(graph, backend)
+        monkeypatch.setattr(driver, "_look_up", look_up)
+        driver.realize([node])
+        return found
+
+    monkeypatch.setattr(driver, "_look_up", slowly)
+    assert x.tolist() == [0, 0] + 8 * [1]
+    assert not leaf.value.view(np.float64, (10,)).any()
+
+
+def test_a_tensor_is_read_while_another_thread_assigns_to_it(monkeypatch):
+    x, realize = gc.zeros(3) + 1, driver.realize
+
+    def slowly(*arguments) -> None:
+        monkeypatch.setattr(driver, "realize", realize)
+        realize(*arguments)
+        x.assign(x + 1)
+
+    monkeypatch.setattr(driver, "realize", slowly)
+    assert x.numpy().tolist() == [1, 1, 1]
+    assert x.numpy().tolist() == [2, 2, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_while_another_thread_is_inside_of_no_grad_or_grad():
+    """It may hold their locks, and is not there in the child."""
+    from graphc import autodiff
+    from graphc.api import laziness
+
+    locks, held, done = (laziness._watching, autodiff._lock), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with gc.no_grad(), locks[0], locks[1]:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        with gc.no_grad():
+            autodiff._give_back(autodiff._take_bit())
+        os._exit(0 if laziness.alarm.nodes > 0 else 1)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -10,6 +10,7 @@ realized when it is MOST_NODES operations, or when it holds on to leaves that fi
 """
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -61,6 +62,17 @@ class _Alarm:
 _state = _State()
 _watching = threading.RLock()
 alarm = _Alarm()
+
+
+def _after_fork() -> None:
+    """In the child no other thread is inside of `no_grad`, nor holds the lock."""
+    global _watching
+    _watching = threading.RLock()
+    alarm.watchers = 0
+    alarm.watch(history.paused)
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

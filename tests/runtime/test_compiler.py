@@ -46,6 +46,12 @@ def none(monkeypatch, cold, forget, tmp_path):
 # ------------------------------------------------------------------------------------------------------------- finding
 
 
+@pytest.mark.parametrize("stderr", [None, type("Log", (), {"write": print})()])
+def test_a_process_without_a_stderr_like_a_file_compiles(cold, monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    run_scale(4000, 2.5)
+
+
 def test_the_chosen_compiler_is_taken(cold, monkeypatch, script, forget):
     path = script(f'exec {CC} "$@"')
     monkeypatch.setenv("GRAPHC_CC", path)
