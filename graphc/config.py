@@ -93,7 +93,10 @@ def _seconds(text: str) -> float:
 def _path(text: str) -> Path:
     from pathlib import Path
 
-    return Path(text).expanduser().absolute()
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:       # ~ of a user who has no home
+        raise ValueError(str(error)) from None
 
 
 def _default_cache_dir() -> Path:

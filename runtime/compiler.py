@@ -136,7 +136,10 @@ def _words(command: str) -> list[str]:
         return [command] if command else []
     import shlex
 
-    return shlex.split(command)
+    try:
+        return shlex.split(command)
+    except ValueError:      # a quotation mark without its other one: no program has that name
+        return []
 
 
 def _which(name: str) -> str | None:

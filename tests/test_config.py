@@ -43,6 +43,7 @@ MALFORMED = [
     ("memory_limit", "-4G"),
     ("memory_limit", "nan"),
     ("debug", "5"),
+    ("cache_dir", "~nobody-has-this-name/cache"),
 ]
 
 

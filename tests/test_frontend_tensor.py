@@ -391,3 +391,14 @@ def test_numpys_types_are_data_types(name):
 def test_array_with_at_least_so_many_axes(values, ndmin):
     found, want = gc.array(values, ndmin=ndmin), np.array(values, ndmin=ndmin)
     assert found.shape == want.shape and found.dtype == want.dtype and np.array_equal(found.numpy(), want)
+
+
+def test_masked_arrays_do_not_lose_their_mask():
+    """They come first in an operation, or are filled; without a masked element they are arrays."""
+    masked = np.ma.array([1.0, 1e20, 3.0], mask=[0, 1, 0])
+    for f in (gc.asarray, gc.sum, lambda m: gc.ones(3) + m, lambda m: gc.where(gc.ones(3) > 0, m, 0)):
+        with pytest.raises(gc.errors.DTypeError, match=r"filled"):
+            f(masked)
+    assert gc.asarray(masked.filled(2)).tolist() == [1, 2, 3]
+    assert (gc.ones(2) + np.ma.array([1.0, 2.0])).tolist() == [2, 3]
+    assert (masked + gc.ones(3)).mask.tolist() == [False, True, False]

@@ -151,7 +151,7 @@ def as_float(x, name: str) -> Tensor:
 def to_array(x, name: str = "asarray", floats: bool = False) -> np.ndarray:
     """Anything array-like as a NumPy array of a dtype that graphc has; floats: see `as_tensor`."""
     if isinstance(x, np.ndarray):
-        return x
+        return x if x.__class__ is np.ndarray else dtypes.unmasked(x, name)
     if hasattr(x, "__dlpack__") and (not hasattr(x, "__array__") or str(x.dtype) == "torch.bfloat16"):
         return of_dlpack(x)
     try:

@@ -125,6 +125,14 @@ def of_numpy(dtype: np.dtype) -> DType | None:
     return bfloat16 if found is None and dtype.name == "bfloat16" and dtype == bfloat16.numpy else found
 
 
+def unmasked(array: np.ndarray, name: str) -> np.ndarray:
+    """The array itself. Raises DTypeError for one of NumPy's masked arrays of which some elements are masked."""
+    if np.any(getattr(array, "mask", False)):
+        raise DTypeError("a tensor has no mask: the masked elements would come in as they are", op=name,
+                         fix="pass x.filled(value), or x.data and x.mask, for gc.where")
+    return array
+
+
 def _unknown(value) -> DTypeError:
     return DTypeError(f"{value!r} is not a data type that graphc has", op="dtype",
                       fix="give the shape as one argument, a tuple: zeros((2, 3))" if type(value) is int else

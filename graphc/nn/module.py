@@ -250,8 +250,7 @@ def _by_own_names(module: Module, own: dict[str, Tensor], state: Mapping) -> dic
 
 
 def _at(found, path: list[str]):
-    """What lies at a path, None if nothing does. The layers of a Sequential are found by their numbers or
-    names, too."""
+    """What lies at a path, None if nothing does. The layers of a Sequential are found by number or name, too."""
     for part in path:
         inside = [*(_inside(found.layers) if isinstance(found, Sequential) else ()), *_inside(found)]
         found = {str(name): x for name, x in inside}.get(part)

@@ -108,6 +108,13 @@ def test_a_changed_compiler_is_asked_again(cold, monkeypatch, script, forget):
     assert new.key("k", "text") != old.key("k", "text")
 
 
+def test_a_command_with_one_quotation_mark_is_no_program(cold, monkeypatch, forget):
+    monkeypatch.setenv("GRAPHC_CC", 'gcc "-O1')
+    forget()
+    with pytest.raises(NoCompilerError, match="GRAPHC_CC.*not a program"):
+        compiler.find_compiler()
+
+
 def test_what_a_script_makes_of_a_compiler_is_another_one(cold, monkeypatch, script, forget):
     """It has the compiler's version, and may leave out or add what changes the code."""
     keys = [compiler.find_compiler().key("k", "text")]
