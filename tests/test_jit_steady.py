@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import random
 import re
 import threading
@@ -178,3 +179,31 @@ def test_who_may_rebind_a_tensor():
     found = {str(path.relative_to(root)) for path in files if re.search(r"\.node = ", path.read_text())}
     assert found == {"tensor.py", "autodiff.py", "nn/module.py", "api/called.py", "api/record.py", "api/laziness.py",
                      "tracing/replay.py", "tracing/steady.py", "tracing/written_out.py"}
+
+
+@gc.jit
+def doubled(x):
+    return 2 * x
+
+
+class Scaled(gc.nn.Module):
+    def __init__(self):
+        self.inner = gc.nn.Linear(2, 1, bias=False)
+        self.fast = gc.jit(self.inner.forward)
+
+
+def test_copies_of_jitted_functions_that_ran():
+    """By name where they have one, as functions are; otherwise made anew, a method with a copy of its object."""
+    x = gc.ones((1, 2))
+    assert doubled(x).tolist() == [[2, 2]]
+    assert all(made is doubled for made in (pickle.loads(pickle.dumps(doubled)), copy.copy(doubled)))
+    local = gc.jit(lambda x, n: x * n, static_argnums=1)
+    assert local(x, 3).tolist() == [[3, 3]]
+    assert copy.deepcopy({"f": local})["f"](x, 4).tolist() == [[4, 4]]
+    with gc.no_grad():
+        model = Scaled()
+        model.inner.weight.assign([[1, 2]])
+        assert model.fast(x).tolist() == [[3]]
+        other = copy.deepcopy(model)
+        other.inner.weight.assign([[0, 5]])
+        assert (model.fast(x).tolist(), other.fast(x).tolist()) == ([[3]], [[5]])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -90,12 +91,21 @@ class Jitted:
             raise JitError(f"a function is needed, not {f!r}", op="jit", fix="gc.jit(f), or @gc.jit above its def")
         functools.update_wrapper(self, f)
         self._f = f
+        self._given = static_argnums, static_argnames, check, donate_argnums
         self._check = check
         self._static = _places_and_names(f, static_argnums, static_argnames, "static_argnums")
         self._donated = _places_and_names(f, donate_argnums, (), "donate_argnums")
         self._plain = not (self._static or self._donated or check)
         self._replays: dict[tuple, list[Replay]] = {}
         self._fast: Callable = _never           # of the replay that ran last
+
+    def __reduce__(self):
+        """Under a name of its module it is that name, like a function; elsewhere it is made anew, without traces."""
+        name = getattr(self, "__qualname__", "")
+        found = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (Jitted, (self._f, *self._given))
 
     def __get__(self, instance, owner=None):
         """As a method: the instance is the first argument, so that it has to be a module or static."""
