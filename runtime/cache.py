@@ -213,10 +213,25 @@ def private_folder() -> Path:
     if _private is None or _private[0] != os.getpid() or not _private[1].is_dir():  # a forked child has its own
         import tempfile
 
-        _sweep(Path(tempfile.gettempdir()))
-        _private = (os.getpid(), Path(tempfile.mkdtemp(prefix=f"graphc-{os.getpid()}-")))
+        place = _place()
+        _sweep(place)
+        _private = (os.getpid(), Path(tempfile.mkdtemp(prefix=f"graphc-{os.getpid()}-", dir=place)))
         atexit.register(_remove_private, *_private)
     return _private[1]
+
+
+def _place() -> Path:
+    """The folder for temporary files; but where the system loads no libraries from there, that of the cache."""
+    import tempfile
+
+    temporary = Path(tempfile.gettempdir())
+    places = (place for place in (temporary, cache_folder()) if place is not None and not _forbids_libraries(place))
+    return next(places, temporary)
+
+
+def _forbids_libraries(place: Path) -> bool:
+    """Whether it lies in a file system that is mounted without the right to execute, as /tmp is on hardened systems."""
+    return hasattr(os, "statvfs") and bool(os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0))
 
 
 def _sweep(place: Path) -> None:

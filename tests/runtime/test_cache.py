@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import stat
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -354,6 +355,21 @@ def test_files_of_killed_processes_are_swept(cold):
 def test_the_private_folder_goes_with_the_process(cold, python):
     text = RUN + "from graphc.runtime import cache; print(cache.private_folder())"
     assert not os.path.exists(output(python(text)).strip())
+
+
+def test_the_private_folder_lies_where_libraries_may_be_loaded(cold, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_private", None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "hardened"))
+    (tmp_path / "hardened").mkdir()
+    assert cache.private_folder().parent == tmp_path / "hardened"
+    monkeypatch.setattr(cache, "_private", None)
+    monkeypatch.setattr(cache, "_forbids_libraries", lambda place: place.name == "hardened")
+    assert cache.private_folder().parent == cache.cache_folder()
+    run_scale(6000, 1.5)
+    assert len(cache.entries()) >= 1
+    monkeypatch.setattr(cache, "_private", None)
+    monkeypatch.setattr(cache, "_forbids_libraries", lambda place: True)
+    assert cache.private_folder().parent == tmp_path / "hardened"
 
 
 def test_private_folders_of_killed_processes_are_swept(tmp_path):
