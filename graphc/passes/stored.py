@@ -30,7 +30,7 @@ def stored_and_anchors(order: list[Node], roots: tuple[Node, ...], users: Users,
                        ) -> tuple[set[Node], set[Node]]:
     """Expressions that are written to memory, and what has loops of its own."""
     stored, anchors = _decide(order, roots, users)
-    parts = _long_parts(order, users, stored, anchors)
+    parts = _long_parts(order, stored, anchors)
     if parts:
         stored, anchors = _decide(order, (*roots, *parts), users)
     if not target.group:
@@ -144,16 +144,18 @@ def _asks_often(node: Node, users: Users, anchors: set[Node], cost: dict[Node, f
             and (_is_summed(node, users, anchors) or _is_multiplied(node, users, anchors)))
 
 
-def _long_parts(order: list[Node], users: Users, stored: set[Node], anchors: set[Node]) -> set[Node]:
+def _long_parts(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:
     """Parts of concatenations that are too much text, all together, for loops that are cut where parts meet: the states
     of a recurrence, each computed from the first one again. They are stored, where one loop can compute several."""
     found: set[Node] = set()
     for node in order:
         if node.op is CONCAT and len(node.srcs) > 1:
-            parts = [_below_movement(src) for src in node.srcs]
-            sizes = [_text(part, stored, anchors, MAX_TEXT) for part in parts]
-            if sum(sizes) > MAX_TEXT:
-                found |= {part for part, size in zip(parts, sizes, strict=True) if size > 1}
+            parts, room = [_below_movement(src) for src in node.srcs], MAX_TEXT
+            for part in parts:
+                room -= _text(part, stored, anchors, room)
+                if room < 0:
+                    found.update(part for part in parts if part.op.kind != SOURCE and part not in anchors)
+                    break
     return found
 
 
