@@ -415,7 +415,7 @@ def test_gradients_compute_scores_again(shapes):
         if len(shapes) == 1:
             mask = rng.standard_normal((m, n)).astype(np.float32)
             mask[rng.random((m, n)) < 0.2] = -np.inf
-        own = {"is_causal": True} if mask.dtype == bool else {"mask": gc.asarray(mask)}
+        own = {"is_causal": True} if mask.dtype == bool else {"attn_mask": gc.asarray(mask)}
         found = pulled(lambda q, k, v, own=own: attention(q, k, v, scale=0.3, **own), (q, k, v), g)
         assert is_computed_again(*found) and largest_made(*found) < m * n * 4
         for got, want in zip(found, true_gradients(q, k, v, g, 0.3, mask), strict=True):

@@ -108,7 +108,7 @@ PROGRAMS: dict[str, Callable[[], gc.Tensor]] = {
     "attention to turned keys": lambda: gc.scaled_dot_product_attention(
         leaf(1, 5, 10), gc.permute_dims(leaf(1, 10, 66), (0, 2, 1)), gc.permute_dims(leaf(1, 2, 66), (0, 2, 1))),
     "attention to some keys": lambda: gc.scaled_dot_product_attention(leaf(1, 5, 3), leaf(1, 6, 3), leaf(1, 6, 2),
-                                                                      mask=gc.arange(6) < 4),
+                                                                      attn_mask=gc.arange(6) < 4),
 }
 
 
