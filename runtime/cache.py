@@ -225,13 +225,17 @@ def _place() -> Path:
     import tempfile
 
     temporary = Path(tempfile.gettempdir())
-    places = (place for place in (temporary, cache_folder()) if place is not None and not _forbids_libraries(place))
-    return next(places, temporary)
+    if _takes_libraries(temporary):
+        return temporary
+    folder = cache_folder()
+    return folder if folder is not None and _takes_libraries(folder) else temporary
 
 
-def _forbids_libraries(place: Path) -> bool:
-    """Whether it lies in a file system that is mounted without the right to execute, as /tmp is on hardened systems."""
-    return hasattr(os, "statvfs") and bool(os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0))
+def _takes_libraries(place: Path) -> bool:
+    """Whether files can be made there, and are not forbidden to execute, as in the /tmp of hardened systems."""
+    if not os.access(place, os.W_OK):       # nor where it is gone
+        return False
+    return not hasattr(os, "statvfs") or not os.statvfs(place).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
 def _sweep(place: Path) -> None:

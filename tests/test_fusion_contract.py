@@ -241,6 +241,19 @@ def test_states_that_are_stacked_are_not_computed_for_each_element_of_the_stack(
         assert len(plan.kernels) <= 4 or backend != "cpu", f"{plan}"
 
 
+def test_few_parts_meet_a_product_or_a_sum_where_they_are():
+    parts = [gc.exp(array(300, 64)) for _ in range(4)]
+    for result in (gc.concat(parts, axis=1) @ array(256, 256), gc.concat(parts[:2], axis=1).sum(1)):
+        assert len(gc.plan(result).kernels) == 1, f"{gc.plan(result)}"
+
+
+def test_what_reads_a_stored_stack_is_stored_by_the_rows_that_sum_it(compiled):
+    stack = gc.stack([array(300, 200) for _ in range(12)])
+    weights = gc.exp(stack - gc.max(stack))
+    plan = gc.plan(weights, weights.sum(-1))
+    assert plan.kernels[-1].name == "row_sum_exp", f"{plan}"
+
+
 def test_a_stack_of_more_parts_than_a_kernel_may_read_is_written_a_part_at_a_time(backend):
     if backend not in ("cpu", "reference"):
         pytest.skip("work items ask which part they read")
@@ -278,7 +291,7 @@ def test_a_recurrence_over_few_states_is_one_text_again_and_again(states, backen
 
 def test_an_index_that_data_gave_is_an_argument():
     """Whether it is 0 or 1, and which of them are equal, makes no other program."""
-    table = array(5, 20)
+    table = gc.asarray(np.random.default_rng(0).uniform(0.1, 1, (5, 20)).astype(np.float32))    # no sum is near 0
 
     def walk(path):
         path, total = gc.asarray(np.array(path)), table[:, 7]

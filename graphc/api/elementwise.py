@@ -267,12 +267,13 @@ def clip(x, /, min=None, max=None, **options):
     >>> gc.clip([1, 5, 9], 2, 6).tolist()
     [2, 5, 6]
     """
-    for limit, name in ((min, "a_min"), (max, "a_max")):
-        if limit is not None and name in options:
-            raise ArgumentError(f"{name} and {name[2:]} are the same limit", op="clip", fix="give one of them")
-    min, max = options.pop("a_min", min), options.pop("a_max", max)
     if options:
-        refuse(options, "clip")
+        for limit, name in ((min, "a_min"), (max, "a_max")):
+            if limit is not None and name in options:
+                raise ArgumentError(f"{name} and {name[2:]} are the same limit", op="clip", fix="give one of them")
+        min, max = options.pop("a_min", min), options.pop("a_max", max)
+        if options:
+            refuse(options, "clip")
     x = as_tensor(x, None, "clip")
     low, high = record.bounds(x.dtype)
     if min is not None and not (min.__class__ is int and low is not None and min <= low):

@@ -128,7 +128,6 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool
     """
     if isinstance(x, Tensor):
         return x
-    floats = floats or like is not None and like.node.dtype.kind in "fc"
     if x.__class__ in _PYTHON_SCALARS:
         dtype = weak_dtype(x, None if like is None else like.node.dtype)
         if floats and x.__class__ is int and dtype is dtypes.int64 and not _fits(x, dtype):
@@ -139,6 +138,7 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool
     if isinstance(x, (list, tuple)) and holds_recorded(x):
         from graphc.api.creation import stacked
         return stacked(x, None, name)
+    floats = floats or like is not None and like.node.dtype.kind in "fc"
     return from_numpy(to_array(x, name, floats), name=name)
 
 

@@ -134,8 +134,8 @@ def has_below(node: Node, asked: Callable[[Node], bool]) -> bool:
 
 
 def has_many_parts(node: Node) -> bool:
-    """Whether asking which part of a concatenation an element is of, as loops do that are not cut where parts meet
-    (`ranges.py`), costs more than a store."""
+    """Whether asking which part of a concatenation an element is of costs more than a store. Maps do not ask, as their
+    loops are cut where parts meet (`ranges.py`); nor do reductions between few parts."""
     return node.op is CONCAT and PART_COST * (len(node.srcs) - 1) > STORE_COST
 
 

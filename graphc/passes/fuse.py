@@ -20,7 +20,7 @@ from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import CPU, Target
 from graphc.passes import track
 from graphc.passes.contract import has_template
-from graphc.passes.evaluate import has_below, has_many_parts, inlined_costs, never_stored
+from graphc.passes.evaluate import has_many_parts, inlined_costs, never_stored
 from graphc.passes.parts import write_parts
 from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
 from graphc.passes.turned import is_turned, stores_columns
@@ -292,8 +292,7 @@ class _Builder:
 
     def _as_rows(self, unit: Unit, group: Group) -> None:
         """A map kernel whose stores are rows of what the unit reduces becomes a row kernel that stores them too."""
-        if not self.target.group and any(is_turned(store) or has_below(store, has_many_parts)
-                                         for store in group.stores):
+        if not self.target.group and (any(map(is_turned, group.stores)) or self._has_many_parts(group)):
             return
         own = [k for k, n in enumerate(unit.node.shape) if n != 1]
         coordinates: dict[Node, tuple[int, ...]] = {}
@@ -309,6 +308,10 @@ class _Builder:
         if prod(parallel) < MIN_PARALLEL and self._elements[group] > SERIAL_ELEMENTS:
             return
         self._become(group, "row", parallel, coordinates)
+
+    def _has_many_parts(self, group: Group) -> bool:
+        """Whether it evaluates a concatenation that only the loops of a map go through part by part."""
+        return any(has_many_parts(node) for unit in self._units[group] for node in (unit.node, *unit.inside))
 
     def _become(self, group: Group, kind: str, parallel: tuple[int, ...], coordinates: dict) -> None:
         self._by_shape[group.kind, group.parallel].remove(group)

@@ -13,7 +13,7 @@ from graphc.ir.ops import (
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
-    STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, inlined_costs, is_anchor,
+    STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, has_many_parts, inlined_costs, is_anchor,
     is_long_text, is_of_short_rows, is_short, short_reduction_inlined, sums_windows, worth_storing,
 )
 from graphc.passes.ranges import MAX_TEXT
@@ -81,7 +81,7 @@ def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[No
         elif node not in stored:
             readers = users.get(node, ())
             if (_must_store(node, readers) or _interleaves(node, users, anchors)
-                    or _asks_often(node, users, anchors, cost)
+                    or _asks_often(node, users, anchors)
                     or cost[node] > STORE_COST and _is_read_across(node, users, anchors)):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node]):
@@ -133,15 +133,10 @@ def _of_windows(node: Node) -> bool:
     return node.op is WINDOW
 
 
-def _asks_often(node: Node, users: Users, anchors: set[Node], cost: dict[Node, float]) -> bool:
+def _asks_often(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether rows that are summed, or a product, would ask at each element which of many parts it is of, and compute
-    all of them: the velocities of a lattice, each moved its own way, or results that are stacked to have their mean.
-    What loops over elements alone is cut where parts meet (`ranges.py`)."""
-    if node.op is not CONCAT or len(node.srcs) < 2:
-        return False
-    mean = sum(cost[src] for src in node.srcs) / len(node.srcs)
-    return (cost[node] - mean > STORE_COST
-            and (_is_summed(node, users, anchors) or _is_multiplied(node, users, anchors)))
+    all of them: the velocities of a lattice, each moved its own way, or results that are stacked to have their mean."""
+    return has_many_parts(node) and (_is_summed(node, users, anchors) or _is_multiplied(node, users, anchors))
 
 
 def _long_parts(order: list[Node], stored: set[Node], anchors: set[Node]) -> set[Node]:

@@ -363,13 +363,15 @@ def test_the_private_folder_lies_where_libraries_may_be_loaded(cold, tmp_path, m
     (tmp_path / "hardened").mkdir()
     assert cache.private_folder().parent == tmp_path / "hardened"
     monkeypatch.setattr(cache, "_private", None)
-    monkeypatch.setattr(cache, "_forbids_libraries", lambda place: place.name == "hardened")
+    monkeypatch.setattr(cache, "_takes_libraries", lambda place: place.name != "hardened")
     assert cache.private_folder().parent == cache.cache_folder()
     run_scale(6000, 1.5)
     assert len(cache.entries()) >= 1
     monkeypatch.setattr(cache, "_private", None)
-    monkeypatch.setattr(cache, "_forbids_libraries", lambda place: True)
+    monkeypatch.setattr(cache, "_takes_libraries", lambda place: False)
     assert cache.private_folder().parent == tmp_path / "hardened"
+    monkeypatch.undo()
+    assert cache._takes_libraries(tmp_path) and not cache._takes_libraries(tmp_path / "gone")
 
 
 def test_private_folders_of_killed_processes_are_swept(tmp_path):
