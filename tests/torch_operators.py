@@ -307,7 +307,8 @@ def summed_sizes(x, *size):
 
 
 def logit(x, eps=None):
-    x = x if eps is None else gc.clip(x, eps, 1 - eps)
+    if eps is not None:     # of an eps above a half torch looks at the lower limit first
+        x = gc.where(x < eps, eps, gc.minimum(x, 1 - eps))
     return gc.log(x / (1 - x))
 
 
