@@ -459,9 +459,10 @@ def test_integers_larger_than_any_beside_floats(dtype, shape):
         for name in ("fmax", "fmin", "maximum", "minimum", "float_power"):
             for value in (10**20, -10**20, 2**63):
                 weak = float(value) if name == "float_power" else x.dtype.type(value)
-                agree(getattr(gc, name)(t, value), getattr(np, name)(x, weak))
+                ulp = 4 if name == "float_power" else 0  # NumPy's own varies by processor
+                agree(getattr(gc, name)(t, value), getattr(np, name)(x, weak), ulp)
                 if value > 0:
-                    agree(getattr(gc, name)(value, t), getattr(np, name)(weak, x))
+                    agree(getattr(gc, name)(value, t), getattr(np, name)(weak, x), ulp)
     agree(gc.sqrt(10**20), np.float64(1e10))
 
 
