@@ -8,10 +8,11 @@
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,13 +65,18 @@ _current: str | None = None
 # ----------------------------------------------------------------------------------------------------------- backends
 
 def current_backend() -> Backend:
-    """The backend that new tensors live on: what set_backend chose, else GRAPHC_BACKEND."""
+    """The backend that new tensors live on: that of a block around, what set_backend chose, or GRAPHC_BACKEND."""
     global _current
-    if _current is None:
-        chosen = backends.select()[0]
-        _backends[chosen.name] = chosen
-        _current = chosen.name
-    return _backends[_current]
+    name = marks.backend or _current
+    if name is None:
+        _current = name = _selected(None)
+    return _backends[name]
+
+
+def _selected(name: str | None) -> str:
+    chosen = backends.select(name)[0]
+    _backends[chosen.name] = chosen
+    return chosen.name
 
 
 def _import_pipeline() -> None:
@@ -85,6 +91,7 @@ backends.meanwhile.append(_import_pipeline)
 
 class _Marks(threading.local):
     inside = 0          # blocks of `fast_math` that this thread is in
+    backend = None      # name of the backend of the innermost `with backend(...)` that this thread is in
     tracing = False     # whether it records a jitted function
 
 
@@ -94,7 +101,7 @@ marks = _Marks()
 def surroundings() -> list:
     """What besides its arguments decides how a function is recorded and what becomes of it: the start of its key.
     (tracing/written_out.py spells the same five as a guard.)"""
-    return [_current, settings.disable, settings.matmul, dt._default_float, not marks.inside]
+    return [marks.backend or _current, settings.disable, settings.matmul, dt._default_float, not marks.inside]
 
 
 def default_device() -> str:
@@ -110,14 +117,26 @@ def backend_of(device: str | None) -> Backend:
 
 
 def set_backend(name: str) -> None:
-    """Use this backend (or the first of a comma list that can run) for tensors made from now on.
+    """Use this backend (or the first of a comma list that can run) for tensors made from now on, until the block ends
+    that this thread is in.
 
     Raises BackendError, which lists what is available, if none can run.
     """
     global _current
-    chosen = backends.select(name)[0]
-    _backends[chosen.name] = chosen
-    _current = chosen.name
+    if marks.backend is None:
+        _current = _selected(name)
+    else:
+        marks.backend = _selected(name)
+
+
+@contextlib.contextmanager
+def in_block(name: str) -> Iterator[None]:
+    """Use another backend in this thread inside a `with` block."""
+    before, marks.backend = marks.backend, _selected(name)
+    try:
+        yield
+    finally:
+        marks.backend = before
 
 
 def available() -> list[str]:

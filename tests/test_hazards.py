@@ -179,6 +179,41 @@ def test_threads_that_update_one_base_at_a_time_do_not_share_their_writes():
     assert not problems and float(base.sum()) == 0
 
 
+def test_a_block_with_another_backend_is_its_threads_own(backend):
+    other = "reference" if backend != "reference" else "cpu"
+    inside, left, seen = threading.Event(), threading.Event(), []
+    double = gc.jit(lambda x: x * 2)
+
+    def block():
+        with gc.backend(other):
+            inside.set()
+            left.wait()
+            seen.extend([gc.ones(2).device, double(gc.ones(2)).device, gc.get_backend_name()])
+
+    for _ in range(3):      # the third call of a traced function is written out
+        double(gc.ones(2))
+    thread = threading.Thread(target=block)
+    with gc.backend(other):
+        thread.start()
+        inside.wait()
+    assert gc.ones(2).device == double(gc.ones(2)).device == gc.get_backend_name() == backend
+    left.set()
+    thread.join()
+    assert seen == [other] * 3
+
+
+def test_a_backend_that_is_set_inside_a_block_holds_until_it_ends(backend):
+    other = "reference" if backend != "reference" else "cpu"
+    with gc.backend(other):
+        gc.set_backend(backend)
+        assert gc.get_backend_name() == backend
+        with gc.backend(other), pytest.raises(BackendError), gc.backend("abacus"):
+            pass
+        assert gc.get_backend_name() == backend
+        gc.set_backend(other)
+    assert gc.get_backend_name() == backend
+
+
 def test_a_forked_child_computes(compiled, backend):
     """A device's driver does not work in a child: there it is told so, and does not hang. An emulated one has none."""
     x = gc.asarray(np.arange(100_000.0))

@@ -1,8 +1,7 @@
 """Realizing, planning, counting, and choosing where things run."""
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -76,15 +75,17 @@ def get_backend_name() -> str:
     return driver.default_device()
 
 
-@contextlib.contextmanager
-def backend(name: str) -> Iterator[None]:
-    """Use another backend inside a `with` block."""
-    before = driver.default_device()
-    driver.set_backend(name)
-    try:
-        yield
-    finally:
-        driver.set_backend(before)
+def backend(name: str) -> AbstractContextManager[None]:
+    """Use another backend inside a `with` block, in this thread; set_backend inside it holds until it ends.
+
+    >>> import graphc as gc
+    >>> with gc.backend("reference"):
+    ...     gc.ones(2).device
+    'reference'
+
+    Raises BackendError, which lists what is available and what to install.
+    """
+    return driver.in_block(name)
 
 
 def devices() -> list[str]:

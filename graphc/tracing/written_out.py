@@ -85,8 +85,8 @@ class _Writer:
     def guards(self) -> list[str]:
         *others, strict = self.surroundings
         current, disable, matmul, default = (self.name("was", value) for value in others)
-        lines = [f"if driver._current is not {current} or settings.disable is not {disable} or settings.verify or "
-                 f"settings.matmul != {matmul} or dt._default_float is not {default} or "
+        lines = [f"if (marks.backend or driver._current) is not {current} or settings.disable is not {disable} or "
+                 f"settings.verify or settings.matmul != {matmul} or dt._default_float is not {default} or "
                  f"{'' if strict else 'not '}marks.inside: return MISS"]
         outside = self.replay.outside
         if outside is not None:
