@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from graphc.ir.node import Node
-from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, SOURCE, THREEFRY
+from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, RESHAPE, SOURCE, THREEFRY
 from graphc.references import held, reads_of
 
 if TYPE_CHECKING:
@@ -97,10 +97,18 @@ def is_nothing(node: Node) -> bool:
     return is_view or node.op in (ALIAS, FENCE, CONST) or type(node.dtype) is tuple
 
 
+def is_full(node: Node) -> bool:
+    """Whether a node is one number in all places, as of ones and zeros."""
+    if node.op is not EXPAND:
+        return False
+    one = node.srcs[0]
+    return (one.srcs[0] if one.op is RESHAPE else one).op is CONST
+
+
 def is_worth_it(node: Node, carried: bool = False) -> bool:
     """Whether a node is some work (any, if it is tiny and a loop carries it), and no larger than what it is computed
     from: no cube of distances is stored, and no matrix of scores, which an attention then would not compute by blocks.
-    Nor what is counted, such as a mask."""
+    Nor what is counted, such as a mask, but a state that began as one, such as zeros."""
     if is_nothing(node):
         return False
     least = 1 if carried and node.nbytes <= TINY else LITTLE
@@ -108,13 +116,13 @@ def is_worth_it(node: Node, carried: bool = False) -> bool:
     seen, stack = {node}, [node]
     while stack and len(seen) <= LOOKED_AT:
         below = stack.pop()
-        if below.value is not None or below.op.kind == SOURCE or (below.op is EXPAND and below.srcs[0].op is CONST):
+        if below.value is not None or below.op.kind == SOURCE or is_full(below):
             leaves += below.nbytes
             if work >= least and node.nbytes <= leaves and not is_counted:
                 return True
             continue
-        if below.op is THREEFRY:
-            is_counted = False
+        if below.op is THREEFRY or (below.met < 0 and below is not node and not is_nothing(below)):
+            is_counted = False      # random, or made of what a schedule before had turned down: a state that began so
         if below.op.kind != MOVEMENT:
             work += 1 if below.op.kind == ELEMENTWISE else LITTLE
         for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...

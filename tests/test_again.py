@@ -127,6 +127,19 @@ def test_a_loop_that_was_familiar_keeps_its_state_once_it_had_to(compiled, monke
         assert kept[2:] == [goes_on] * 4
 
 
+@pytest.mark.parametrize("start", ["ones", "arange"])
+def test_a_state_that_began_as_a_number_is_kept(start, compiled):
+    x = getattr(gc, start)(1000, dtype=gc.float64)
+    want = x.numpy().copy()
+    depths = []
+    for _ in range(24):
+        total = float(gc.sum(x * x))
+        np.testing.assert_allclose(total, (want * want).sum(), rtol=1e-12)
+        x, want = x / (total ** 0.5 + 1), want / (total ** 0.5 + 1)
+        depths.append(x.node.depth)
+    assert max(depths[8:]) <= 5, depths
+
+
 def test_training_without_jit_computes_each_step_once(compiled):
     rng = np.random.default_rng(0)
     net = nn.Sequential(nn.Linear(20, 30), nn.Tanh(), nn.Linear(30, 5))
