@@ -414,9 +414,9 @@ class _OnHost:
 
     def run(self, at: Callable[[int], DeviceBuffer], params: Sequence[int], fault: DeviceBuffer) -> None:
         segment = self._segment
-        inputs = [at(operand.slot).view(dtype, operand.shape) for operand, dtype in segment.inputs]
-        outputs = [np.empty(operand.shape, dtype) for operand, dtype in segment.outputs]
-        segment.routine(inputs, outputs, **segment.attrs)
+        inputs = tuple(at(operand.slot).view(dtype, operand.shape) for operand, dtype in segment.inputs)
+        outputs = tuple(np.empty(operand.shape, dtype) for operand, dtype in segment.outputs)
+        segment.routine(inputs, outputs)
         for (operand, _), array in zip(segment.outputs, outputs, strict=True):
             at(operand.slot).fill(array)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -210,23 +211,14 @@ class LibrarySegment:
 
     def __init__(self, step: Library, first: int):
         self.first = first
-        self.routine = _routines()[step.call]
-        self.attrs = dict(step.attrs)
+        self.routine = _library().routine(step)
         self.inputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.inputs]
         self.outputs = [(operand, _numpy_dtype(operand.dtype)) for operand in step.outputs]
 
     def run(self, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
-        inputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.inputs]
-        outputs = [_array(operand, dtype, layout, outside, arena) for operand, dtype in self.outputs]
-        for array in inputs:
-            array.flags.writeable = False
-        self.routine(inputs, outputs, **self.attrs)
-
-
-def _array(
-    operand: Operand, dtype: np.dtype, layout: Layout, outside: Sequence[Buffer], arena: Buffer | None
-) -> np.ndarray:
-    return layout.buffer(operand.slot, outside, arena).writable(dtype, operand.shape)
+        inputs = [layout.buffer(x.slot, outside, arena).view(dtype, x.shape) for x, dtype in self.inputs]
+        outputs = [layout.buffer(x.slot, outside, arena).writable(dtype, x.shape) for x, dtype in self.outputs]
+        self.routine(tuple(inputs), tuple(outputs))
 
 
 class ControlSegment:
@@ -299,10 +291,10 @@ def calls_python(step: Step) -> bool:
     return isinstance(step, Library) or any(calls_python(s) for program in bodies(step) for s in program.steps)
 
 
-def _routines() -> dict[str, Any]:
-    from graphc.runtime.library import ROUTINES  # imports numpy.fft, which most programs do without
+def _library() -> ModuleType:
+    from graphc.runtime import library  # imports numpy.fft, which most programs do without
 
-    return ROUTINES
+    return library
 
 
 def _numpy_dtype(name: str) -> np.dtype:
@@ -395,7 +387,7 @@ def _copy_is_sound(program: Program, step: Copy) -> bool:
 
 
 def _library_is_sound(program: Program, step: Library) -> bool:
-    return step.call in _routines() and all(
+    return step.call in _library().TABLE and all(
         0 <= operand.slot < len(program.slots)
         and math.prod(operand.shape) * _numpy_dtype(operand.dtype).itemsize <= program.slots[operand.slot].nbytes
         for operand in (*step.inputs, *step.outputs)

@@ -8,26 +8,22 @@ numpy.linalg.LinAlgError, is raised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from graphc.ir import dtype as dt
-from graphc.ir.routines import TABLE, results
-
-Routine = Callable[..., None]
-
-
-def _fill(name: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], arguments: tuple = ()) -> None:
-    given = tuple(dt.as_dtype(x.dtype) for x in inputs)
-    dtypes, shapes = results(name, given, tuple(x.shape for x in inputs), arguments)
-    for output, dtype, shape in zip(outputs, dtypes, shapes, strict=True):
-        if (output.dtype, output.shape) != (dtype.numpy, shape):
-            raise ValueError(
-                f"{name} gives {dtype} of shape {shape}, but the program has room for {output.dtype} {output.shape}"
-            )
-    TABLE[name].run(arguments, tuple(inputs), tuple(outputs))
+from graphc.ir.program import Library
+from graphc.ir.routines import TABLE
 
 
-ROUTINES: dict[str, Routine] = {name: partial(_fill, name) for name in TABLE}
+def routine(step: Library) -> Callable[[tuple, tuple], None]:
+    """What runs a step: a function of its input and its output arrays. ValueError where a program has no room for what
+    the routine gives."""
+    row, arguments = TABLE[step.call], dict(step.attrs).get("arguments", ())
+    given = tuple(dt.as_dtype(x.dtype) for x in step.inputs)
+    dtypes, shapes = row.results(given, tuple(x.shape for x in step.inputs), arguments)
+    for output, dtype, shape in zip(step.outputs, dtypes, shapes, strict=True):
+        if (output.dtype, output.shape) != (dtype.name, shape):
+            raise ValueError(f"{step.call} gives {dtype} of shape {shape}, but the program has room for "
+                             f"{output.dtype} {output.shape}")
+    return partial(row.run, arguments)
