@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
-from graphc.ir.program import Branch, Copy, Launch, Library, Loop, Member, Operand, Program, Slot, Step, bodies
+from graphc.ir.program import Branch, Copy, Launch, Library, Loop, Member, Program, Slot, Step, bodies
 from graphc.runtime import image, native, profiler
 from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
