@@ -130,6 +130,14 @@ def test_a_long_chain_is_cut_into_kernels_that_compile():
     assert max(len(kernel.source) for kernel in plan.kernels) < 100_000
 
 
+def test_a_long_chain_of_functions_is_a_few_kernels_again_and_again():
+    x = gc.asarray(ONES)
+    for _ in range(330):
+        x = gc.sin(x) * 1.5 + 0.5
+    kernels = gc.plan(x, backend="cpu").kernels
+    assert len(kernels) == 5 and len({kernel.source for kernel in kernels}) <= 4
+
+
 def test_a_loop_that_is_read_at_its_end():
     """With the default limits: what a user's loop of 3,000 steps costs."""
     with settings.override(lazy_limit=1000):

@@ -22,7 +22,7 @@ from graphc.passes import track
 from graphc.passes.contract import has_template
 from graphc.passes.evaluate import has_many_parts, inlined_costs, never_stored
 from graphc.passes.parts import write_parts
-from graphc.passes.stored import MAX_STATEMENTS, stored_and_anchors
+from graphc.passes.stored import MAX_STATEMENTS, STATEMENTS_OF_A_CALL, length, stored_and_anchors
 from graphc.passes.turned import is_turned, stores_columns
 from graphc.passes.units import Unit, Units
 
@@ -166,9 +166,9 @@ class _Builder:
     def _too_long(self, unit: Unit, group: Group) -> bool:
         """Whether the kernel would have more operations than a compiler likes."""
         own = self._operations[group]
-        if len(own) + len(unit.inside) < MAX_STATEMENTS:
+        if STATEMENTS_OF_A_CALL * (len(own) + len(unit.inside)) < MAX_STATEMENTS:
             return False
-        return len(own) + sum(node not in own for node in unit.inside) >= MAX_STATEMENTS
+        return length(own.union(unit.inside)) >= MAX_STATEMENTS
 
     def worth_sharing(self, order: list[Node], stored: set[Node]) -> set[Node]:
         """Expressions that several kernels evaluate although storing them once would be cheaper: of those the
@@ -370,7 +370,8 @@ class _Builder:
         first, *others = groups
         reads = set().union(*(g.reads for g in groups))
         operations = set().union(*(self._operations[g] for g in groups))
-        if len(reads) + sum(len(g.outputs) for g in groups) > self.target.buffers or len(operations) >= MAX_STATEMENTS:
+        if (len(reads) + sum(len(g.outputs) for g in groups) > self.target.buffers
+                or length(operations) >= MAX_STATEMENTS):
             return
         for group in others:
             self.groups.remove(group)

@@ -4,12 +4,12 @@ expression inside its readers.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from graphc.ir.node import Node
 from graphc.ir.ops import (
-    BUFFER, CONCAT, CONST, DOT, ELEMENTWISE, EXPAND, LIBRARY, MOVEMENT, OTHER, PAD, PARAM, PERMUTE, REDUCE, RESHAPE,
-    SCATTER, SLICE, SOURCE, WINDOW,
+    BUFFER, CONCAT, CONST, DOT, ELEMENTWISE, EXP, EXPAND, LIBRARY, MOVEMENT, OTHER, PAD, PARAM, PERMUTE, REDUCE,
+    RESHAPE, SCATTER, SLICE, SOURCE, WINDOW,
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
@@ -19,7 +19,8 @@ from graphc.passes.evaluate import (
 from graphc.passes.ranges import MAX_TEXT
 from graphc.passes.turned import Users, is_better_turned, readers
 
-MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s
+MAX_STATEMENTS = 400        # gcc's time grows faster than the body: 500 operations take 1 s, 2,000 take 9 s,
+STATEMENTS_OF_A_CALL = 4    # and a sine as long as several: what is live is saved around it
 MAX_TURNS = 4               # reshapes of turned axes that one index goes through: it more than doubles with each
 MANY_TAPS = 16              # of a window of 5 x 5 for example: what is padded is worth a launch of its own
 LANES, MASKED = 32, 6       # additions and products of a tap in the time of a vector's, alone and under a mask
@@ -265,8 +266,9 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: i
     for node in order:
         if node.op.kind == SOURCE or node in anchors:
             continue
-        position += 1
-        statements, memory, first = 1, set(), position
+        own = length((node,))
+        position += own
+        statements, memory, first = own, set(), position - own + 1
         for src in dict.fromkeys(node.srcs):
             if src.op is BUFFER or src in stored or src in anchors or src in cut:
                 memory.add(src)
@@ -282,7 +284,7 @@ def _cut_large(order: list[Node], stored: set[Node], anchors: set[Node], most: i
             for src in node.srcs:
                 if src in segment and src.op.kind != SOURCE:
                     cut.add(src)
-            statements, memory, first = 1, {s for s in node.srcs if s.op.kind != SOURCE}, position
+            statements, memory, first = own, {s for s in node.srcs if s.op.kind != SOURCE}, position - own + 1
         if node in stored:
             cut.discard(node)
         else:
@@ -313,13 +315,19 @@ def _cut_tangled(order: list[Node], stored: set[Node], anchors: set[Node]) -> se
 
 
 def _distinct(node: Node, segment: dict, cut: set[Node]) -> int:
-    """The number of distinct expressions under a node in its segment, down to what is cut; stops past the limit."""
-    seen, found = {node}, [node]
+    """The statements of all expressions under a node in its segment, down to what is cut; stops past the limit."""
+    seen, found, total = {node}, [node], 0
     for n in found:
+        total += length((n,))
+        if total > MAX_STATEMENTS:
+            break
         for src in n.srcs:
             if src in segment and src not in seen and src not in cut:
                 seen.add(src)
                 found.append(src)
-        if len(found) > MAX_STATEMENTS:
-            break
-    return len(found)
+    return total
+
+
+def length(nodes: Iterable[Node]) -> int:
+    """What these operations add to the text of a kernel, in statements."""
+    return sum(STATEMENTS_OF_A_CALL if node.op.cost >= EXP.cost else 1 for node in nodes)
