@@ -110,15 +110,15 @@ def is_worth_it(node: Node, carried: bool = False) -> bool:
         below = stack.pop()
         if below.value is not None or below.op.kind == SOURCE or (below.op is EXPAND and below.srcs[0].op is CONST):
             leaves += below.nbytes
-            if work >= least and node.nbytes <= leaves and not is_counted:
-                return True
-            continue
-        if below.op is THREEFRY:
-            is_counted = False
-        if below.op.kind != MOVEMENT:
-            work += 1 if below.op.kind == ELEMENTWISE else LITTLE
-        for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...
-            if src not in seen:
-                seen.add(src)
-                stack.append(src)
-    return work >= least and node.nbytes <= leaves and not is_counted
+        else:
+            if below.op is THREEFRY:
+                is_counted = False
+            if below.op.kind != MOVEMENT:
+                work += 1 if below.op.kind == ELEMENTWISE else LITTLE
+            for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...
+                if src not in seen:
+                    seen.add(src)
+                    stack.append(src)
+        if work >= least and node.nbytes <= leaves and not is_counted:
+            return True     # a loop that holds all its rows asks for each of them: few steps, not the way to the start
+    return False
