@@ -118,15 +118,15 @@ def is_worth_it(node: Node, carried: bool = False) -> bool:
         below = stack.pop()
         if below.value is not None or below.op.kind == SOURCE or is_full(below):
             leaves += below.nbytes
-            if work >= least and node.nbytes <= leaves and not is_counted:
-                return True
-            continue
-        if below.op is THREEFRY or (below.met < 0 and below is not node and not is_nothing(below)):
-            is_counted = False      # random, or made of what a schedule before had turned down: a state that began so
-        if below.op.kind != MOVEMENT:
-            work += 1 if below.op.kind == ELEMENTWISE else LITTLE
-        for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...
-            if src not in seen:
-                seen.add(src)
-                stack.append(src)
-    return work >= least and node.nbytes <= leaves and not is_counted
+        else:
+            if below.op is THREEFRY or (below.met < 0 and below is not node and not is_nothing(below)):
+                is_counted = False      # random, or made of what a schedule before turned down: a state that began so
+            if below.op.kind != MOVEMENT:
+                work += 1 if below.op.kind == ELEMENTWISE else LITTLE
+            for src in reversed(below.srcs):    # down the first, which is the old state in x = x + ...
+                if src not in seen:
+                    seen.add(src)
+                    stack.append(src)
+        if work >= least and node.nbytes <= leaves and not is_counted:
+            return True     # a loop that holds all its rows asks for each of them: few steps, not the way to the start
+    return False

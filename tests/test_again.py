@@ -1,6 +1,8 @@
 """What is computed for the second time is kept (graphc/again.py): loops that look at a number in each turn."""
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,19 @@ def test_what_has_several_results_is_no_array_to_keep():
         assert float(gc.sum(scaled)) < float(gc.sum(scaled * scaled)) and float(gc.max(values + scaled)) > 0
         x = x + 0.1
     assert vectors.shape == (3, 3)
+
+
+def test_rows_that_a_loop_holds_are_asked_for_in_few_steps_each():
+    """Each is made of the one before and of a row of one array: the way down to the first one is no shorter for that
+    (400 rows of a distance transform: 335 -> 100 ms)."""
+    d = gc.where(gc.asarray(np.zeros((40, 50), bool)), 0.0, 9.0)
+    rows = [d[0]]
+    for i in range(1, 40):
+        rows.append(gc.minimum(d[i], rows[-1] + 1))
+    steps = []
+    sys.setprofile(lambda frame, event, called: steps.append(called) if event == "c_call" else None)
+    try:
+        found = again.is_worth_it(rows[-1].node)
+    finally:
+        sys.setprofile(None)
+    assert found and len(steps) < 60, len(steps)

@@ -386,6 +386,21 @@ def test_functions_of_complex_numbers_are_computed_in_vectors(assembly, dtype):
 
 
 @needs_avx2
+@pytest.mark.parametrize("smaller", [gc.minimum, gc.add])
+def test_many_windows_of_one_array_are_read_in_vectors_between_its_edges(assembly, smaller):
+    """GCC looks for stores in the way of what is read at up to ten places, and gives up where there are more
+    (a minimum over 5 x 5 of 700 x 700: 63 -> 4 ms)."""
+    x = array(700, 700)
+    padded, found = gc.pad(x, 2), x
+    for i in range(5):
+        for j in range(5):
+            found = smaller(found, padded[i:i + 700, j:j + 700])
+    (kernel,) = gc.plan(found).kernels
+    assert "#pragma GCC ivdep" in kernel.source
+    assert count(assembly(found), "v(min|blendv|cmp[a-z_]*|add)ps", "ymm") >= 24
+
+
+@needs_avx2
 def test_the_measured_peak_multiplies_and_adds_as_often_as_it_counts():
     """Ten chains are counted: one that the compiler can work out would make the peak too high."""
     command = [*find_compiler().command, *(f for f in floor.FLAGS if f != "-shared"), "-S", "-o", "-"]

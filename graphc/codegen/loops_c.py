@@ -44,6 +44,7 @@ WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
 WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
+MANY_LOADS = 8      # places that a loop reads at, beyond which GCC may find arrays that overlap in its way
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
@@ -304,11 +305,13 @@ class _Model:
 
     def independent(self, body: tuple, axis: Axis) -> bool:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would
-        make a second copy of the loop for arrays that overlap; it gives up where stores times loads are too many."""
+        make a second copy of the loop for arrays that overlap, and so it does for windows of one array; it gives up
+        where stores times loads are more than ten."""
         stores = [s for s in body if type(s) is Store]
-        if len(stores) < (1 if self.scratch else 2) or any(type(s) not in (Let, Store, Accumulate) for s in body):
+        if not stores or any(type(s) not in (Let, Store, Accumulate) for s in body):
             return False
-        return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
+        told = len(stores) > 1 or self.scratch or len(loads(body)) > MANY_LOADS
+        return told and not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def past_caches(self) -> None:
         self.streams = True
