@@ -4,6 +4,8 @@ On the reference backend: a gradient is a graph like any other, whose kernels th
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -256,6 +258,16 @@ def test_sigmoids_are_smooth_at_zero(name, first, second):
         x = gc.asarray([zero], dtype=gc.float64)
         assert slope(x).item() == first
         assert gc.grad(lambda x: slope(x).sum())(x).item() == second
+
+
+@pytest.mark.parametrize("f, second", [(gc.logaddexp, 0.25), (gc.logaddexp2, math.log(2) / 4)])
+def test_logaddexp_is_smooth_where_both_are_equal(f, second):
+    """A maximum and |a - b| are not, each by itself."""
+    for a in (0.0, 3.0):
+        for g in (lambda x, a=a: f(x, a), lambda x, a=a: f(a, x)):
+            assert gc.grad(g)(a).item() == 0.5
+            assert gc.grad(gc.grad(g))(a).item() == pytest.approx(second, rel=1e-15)
+    assert [x.item() for x in gc.grad(f, argnums=(0, 1))(-math.inf, -math.inf)] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("name, at, slope", [
