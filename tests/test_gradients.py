@@ -270,6 +270,13 @@ def test_logaddexp_is_smooth_where_both_are_equal(f, second):
     assert [x.item() for x in gc.grad(f, argnums=(0, 1))(-math.inf, -math.inf)] == [0.5, 0.5]
 
 
+def test_sinc_has_its_derivatives_at_zero():
+    slopes = [gc.sinc]
+    for expected in (0.0, -math.pi ** 2 / 3, 0.0, math.pi ** 4 / 5):
+        slopes.append(gc.grad(slopes[-1]))
+        assert slopes[-1](0.0).item() == pytest.approx(expected, rel=1e-14)
+
+
 @pytest.mark.parametrize("name, at, slope", [
     ("logaddexp with 0", 0.0, 0.5), ("logaddexp with itself", 3.0, 1.0), ("logaddexp with itself", -np.inf, 1.0),
     ("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("elu", 0.0, 1.0), ("selu", 0.0, 1.7580993408473766),
