@@ -277,6 +277,16 @@ def test_sinc_has_its_derivatives_at_zero():
         assert slopes[-1](0.0).item() == pytest.approx(expected, rel=1e-14)
 
 
+def test_the_slope_of_a_power_changes_with_an_exponent_of_zero():
+    """d/db d/da a ** b is 1 / a at b = 0; the slope in a itself is 0 there, whatever the base."""
+    by_base = gc.grad(lambda a, b: a ** b)
+    for order in (lambda a, b: gc.grad(by_base, 1)(a, b), lambda a, b: gc.grad(gc.grad(lambda a, b: a ** b, 1))(a, b)):
+        assert order(2.0, 0.0).item() == 0.5
+    assert gc.grad(gc.grad(lambda x: (1.0 + x) ** x))(0.0).item() == pytest.approx(2.0)
+    for base in (0.0, math.inf, math.nan, -2.0):
+        assert gc.grad(lambda a, b: a ** b, argnums=(0, 1))(base, 0.0)[0].item() == 0.0
+
+
 @pytest.mark.parametrize("name, at, slope", [
     ("logaddexp with 0", 0.0, 0.5), ("logaddexp with itself", 3.0, 1.0), ("logaddexp with itself", -np.inf, 1.0),
     ("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("elu", 0.0, 1.0), ("selu", 0.0, 1.7580993408473766),
