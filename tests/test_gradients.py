@@ -287,6 +287,19 @@ def test_the_slope_of_a_power_changes_with_an_exponent_of_zero():
         assert gc.grad(lambda a, b: a ** b, argnums=(0, 1))(base, 0.0)[0].item() == 0.0
 
 
+@pytest.mark.parametrize("f, second", [
+    (lambda d: gc.linalg.norm(gc.stack([d, 1 + d])), 1.0),
+    (lambda d: gc.linalg.norm(gc.make_complex(gc.stack([d, 1 + d]), d)), 3.0),
+    (lambda d: gc.linalg.matrix_norm(gc.stack([d, 1 + d])[None]), 1.0),
+    (lambda d: gc.var(gc.stack([d, 2 * d]), mean=0.0), 5.0),
+    (lambda d: gc.var(gc.stack([d, 3 * d]), where=gc.asarray([True, True])), 2.0),
+    (lambda d: gc.nanvar(gc.stack([d, 3 * d])), 2.0),
+    (lambda d: gc.nn.huber(d, gc.asarray(0.0)), 1.0), (lambda d: gc.nn.smooth_l1(d, gc.asarray(0.0), 0.5), 2.0)])
+def test_squares_of_zero_have_a_second_derivative(f, second):
+    """The slope of |x| is 0 at 0, so |x| * |x| has none there."""
+    assert gc.grad(gc.grad(f))(0.0).item() == pytest.approx(second, rel=1e-14)
+
+
 @pytest.mark.parametrize("name, at, slope", [
     ("logaddexp with 0", 0.0, 0.5), ("logaddexp with itself", 3.0, 1.0), ("logaddexp with itself", -np.inf, 1.0),
     ("relu", 0.0, 0.0), ("relu6", 0.0, 0.0), ("relu6", 6.0, 0.0), ("elu", 0.0, 1.0), ("selu", 0.0, 1.7580993408473766),
