@@ -4,6 +4,8 @@ On the reference backend: a gradient is a graph like any other, whose kernels th
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -256,6 +258,46 @@ def test_sigmoids_are_smooth_at_zero(name, first, second):
         x = gc.asarray([zero], dtype=gc.float64)
         assert slope(x).item() == first
         assert gc.grad(lambda x: slope(x).sum())(x).item() == second
+
+
+@pytest.mark.parametrize("f, second", [(gc.logaddexp, 0.25), (gc.logaddexp2, math.log(2) / 4)])
+def test_logaddexp_is_smooth_where_both_are_equal(f, second):
+    """A maximum and |a - b| are not, each by itself."""
+    for a in (0.0, 3.0):
+        for g in (lambda x, a=a: f(x, a), lambda x, a=a: f(a, x)):
+            assert gc.grad(g)(a).item() == 0.5
+            assert gc.grad(gc.grad(g))(a).item() == pytest.approx(second, rel=1e-15)
+    assert [x.item() for x in gc.grad(f, argnums=(0, 1))(-math.inf, -math.inf)] == [0.5, 0.5]
+
+
+def test_sinc_has_its_derivatives_at_zero():
+    slopes = [gc.sinc]
+    for expected in (0.0, -math.pi ** 2 / 3, 0.0, math.pi ** 4 / 5):
+        slopes.append(gc.grad(slopes[-1]))
+        assert slopes[-1](0.0).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_slope_of_a_power_changes_with_an_exponent_of_zero():
+    """d/db d/da a ** b is 1 / a at b = 0; the slope in a itself is 0 there, whatever the base."""
+    by_base = gc.grad(lambda a, b: a ** b)
+    for order in (lambda a, b: gc.grad(by_base, 1)(a, b), lambda a, b: gc.grad(gc.grad(lambda a, b: a ** b, 1))(a, b)):
+        assert order(2.0, 0.0).item() == 0.5
+    assert gc.grad(gc.grad(lambda x: (1.0 + x) ** x))(0.0).item() == pytest.approx(2.0)
+    for base in (0.0, math.inf, math.nan, -2.0):
+        assert gc.grad(lambda a, b: a ** b, argnums=(0, 1))(base, 0.0)[0].item() == 0.0
+
+
+@pytest.mark.parametrize("f, second", [
+    (lambda d: gc.linalg.norm(gc.stack([d, 1 + d])), 1.0),
+    (lambda d: gc.linalg.norm(gc.make_complex(gc.stack([d, 1 + d]), d)), 3.0),
+    (lambda d: gc.linalg.matrix_norm(gc.stack([d, 1 + d])[None]), 1.0),
+    (lambda d: gc.var(gc.stack([d, 2 * d]), mean=0.0), 5.0),
+    (lambda d: gc.var(gc.stack([d, 3 * d]), where=gc.asarray([True, True])), 2.0),
+    (lambda d: gc.nanvar(gc.stack([d, 3 * d])), 2.0),
+    (lambda d: gc.nn.huber(d, gc.asarray(0.0)), 1.0), (lambda d: gc.nn.smooth_l1(d, gc.asarray(0.0), 0.5), 2.0)])
+def test_squares_of_zero_have_a_second_derivative(f, second):
+    """The slope of |x| is 0 at 0, so |x| * |x| has none there."""
+    assert gc.grad(gc.grad(f))(0.0).item() == pytest.approx(second, rel=1e-14)
 
 
 @pytest.mark.parametrize("name, at, slope", [

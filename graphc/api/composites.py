@@ -4,8 +4,9 @@ from __future__ import annotations
 import math
 
 from graphc.api.elementwise import (
-    _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, imag, isnan, log1p, maximum,
-    minimum, multiply, negative, pow, real, remainder, subtract, trunc, where,
+    _float_operands, abs, add, atan2, copysign, equal, exp, exp2, floor_divide, greater, greater_equal, imag, isfinite,
+    isinf, isnan, log1p, logical_and, maximum, minimum, multiply, negative, pow, real, remainder, subtract, trunc,
+    where,
 )
 from graphc.api.record import as_float, as_tensor, cast, operands, wrap
 from graphc.errors import DTypeError
@@ -21,9 +22,18 @@ def logaddexp(x1, x2, /):
     a, b = _float_operands(x1, x2, "logaddexp")
     result = promote(a.dtype, b.dtype)
     a, b = cast(a, result.accumulator), cast(b, result.accumulator)  # the terms cancel where the result is near 0
-    # Equal numbers have no difference, nor have equal infinities: then each has half of the gradient, by the maximum.
-    apart = where(equal(a, b), 0.0, subtract(a, b))
-    return cast(add(maximum(a, b), log1p(exp(negative(abs(apart))))), result)
+    larger, below = _larger(a, b)
+    return cast(add(larger, log1p(exp(below))), result)
+
+
+def _larger(a, b) -> tuple:
+    """(the larger of two numbers, -|a - b|), as smooth pieces: of equal numbers second derivatives are right as well.
+
+    Equal infinities have no difference, and half of the gradient each, by the maximum.
+    """
+    first = greater_equal(a, b)
+    apart = where(logical_and(equal(a, b), isinf(a)), 0.0, subtract(a, b))
+    return (where(logical_and(first, isfinite(a)), a, maximum(a, b)), where(first, negative(apart), apart))
 
 
 def _as_real(x, name: str):
@@ -130,8 +140,8 @@ def logaddexp2(x1, x2, /):
     a, b = _float_operands(x1, x2, "logaddexp2")
     result = promote(a.dtype, b.dtype)
     a, b = cast(a, result.accumulator), cast(b, result.accumulator)
-    apart = where(equal(a, b), 0.0, subtract(a, b))
-    return cast(add(maximum(a, b), multiply(log1p(exp2(negative(abs(apart)))), 1 / math.log(2))), result)
+    larger, below = _larger(a, b)
+    return cast(add(larger, multiply(log1p(exp2(below)), 1 / math.log(2))), result)
 
 
 def float_power(x1, x2, /):

@@ -265,8 +265,10 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
         return cast(red.count_nonzero(x, axis, keepdims=keepdims), size.dtype)
     if ord == 1:
         return red.sum(size, axis, keepdims=keepdims)
-    wide = cast(size, size.dtype.accumulator)
-    powers = wide * wide if ord == 2 else wide ** ord
+    if ord == 2:
+        powers = red.squares(cast(x, x.dtype.accumulator))
+    else:
+        powers = cast(size, size.dtype.accumulator) ** ord
     return cast(red.root(red.sum(powers, axis, keepdims=keepdims), ord), size.dtype)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 
 from graphc.api import elementwise as el
-from graphc.api.elementwise import abs, clip, equal, floor, isnan, logical_not, where
+from graphc.api.elementwise import clip, equal, floor, isnan, logical_not, where
 from graphc.api.indexing import take_along_axis
 from graphc.api.quantiles import of_fractions, part_way
 from graphc.api.record import as_float, as_tensor, cast, reduce
-from graphc.api.reductions import all_equal, argmax, argmin, cumprod, cumsum, min, prod, root, sum
+from graphc.api.reductions import all_equal, argmax, argmin, cumprod, cumsum, min, prod, root, squares, sum
 from graphc.api.sorting import sort
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -99,9 +99,9 @@ def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     x = as_float(x, "nanvar")
     result, x = x.dtype.real, cast(x, x.dtype.accumulator)
     unknown = isnan(x)
-    off = abs(where(unknown, 0, x - nanmean(x, axis, keepdims=True)))
+    off = squares(where(unknown, 0, x - nanmean(x, axis, keepdims=True)))
     count = sum(cast(~unknown, off.dtype), axis, keepdims=keepdims)
-    found = sum(off * off, axis, keepdims=keepdims) / (count - ddof)
+    found = sum(off, axis, keepdims=keepdims) / (count - ddof)
     return cast(where(count > ddof, found, float("nan")), result)
 
 

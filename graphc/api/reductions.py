@@ -247,18 +247,26 @@ def var(x, /, axis=None, dtype=None, *, correction: float = 0.0, ddof: float | N
     return cast(m2 / float(divisor if divisor > 0 else 0), x.dtype)
 
 
+def squares(x):
+    """|x|**2 as a smooth function: |x| * |x| would have the second derivative 0 at 0."""
+    if x.dtype.kind != "c":
+        return x * x
+    real, imag = (record.unary(op, x, "squares") for op in (ops.REAL, ops.IMAG))
+    return real * real + imag * imag
+
+
 def _var_about(centre, x, axis, lost: float, keepdims: bool, mask):
     """The variance about means that are given (None: that of the elements), of the elements that a mask leaves."""
     wide = cast(x, x.dtype.accumulator)
     centre = mean(wide, axis, keepdims=True, where=mask) if centre is None else cast(as_tensor(centre, x), wide.dtype)
-    off = _abs(_among(wide - centre, mask, 0, "var"))
+    off = _among(wide - centre, mask, 0, "var")
     if off.shape != x.shape:
         raise ShapeError(f"means of shape {centre.shape} do not broadcast to {x.shape}", op="var",
                          fix="take them with keepdims=True")
     every = mask is None or mask is True
     count = float(_reduced(x.shape, axis, keepdims, "var")[1]) if every else _counted(mask, x, axis, keepdims)
     divisor = count - lost if not every else float(count - lost if count > lost else 0)
-    found = sum(off * off, axis, keepdims=keepdims) / (divisor if every else maximum(divisor, 0.0))
+    found = sum(squares(off), axis, keepdims=keepdims) / (divisor if every else maximum(divisor, 0.0))
     return cast(found, x.dtype.real)
 
 

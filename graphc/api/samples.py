@@ -340,7 +340,9 @@ def sinc(x, /):
     """
     x = as_float(x, "sinc")
     angle = where(x == 0, 1.0, x * math.pi)
-    return where(x == 0, 1.0, sin(angle) / angle)
+    small = where(x == 0, x * math.pi, 0.0)
+    at_zero = 1.0 - small * small / 6 * (1.0 - small * small / 20)      # 1, with its derivatives
+    return where(x == 0, at_zero, sin(angle) / angle)
 
 
 def _cosines(count, name: str, *weights: float):

@@ -83,7 +83,11 @@ def power(gc, g, y, a, b):
         unset = (a == 0) & (b >= 0)
     else:
         unset = (a == 0) & (gc.real(b) >= 0)
-    return (g * conj(gc.where(b == 0, 0, b * a ** gc.where(b == 0, 1, b - 1))),
+    if b.node.tracked:      # then this must have the right slope in b as well: 1 / a at b = 0
+        by_base = b * gc.where((b == 0) & ((a == 0) | (a != a)), 1, a) ** (b - 1)
+    else:
+        by_base = gc.where(b == 0, 0, b * a ** gc.where(b == 0, 1, b - 1))
+    return (g * conj(by_base),
             g * conj(gc.where(unset, 0, y * gc.log(gc.where(unset, 1, a)))))
 
 

@@ -50,8 +50,10 @@ def l1(prediction, target, reduction: str = "mean"):
 
 def huber(prediction, target, delta: float = 1.0, reduction: str = "mean"):
     """Quadratic up to delta, linear beyond. Huber (1964)."""
-    size = gc.abs(_difference(prediction, target, "huber"))
-    return _reduced(gc.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta)), reduction, "huber")
+    difference = _difference(prediction, target, "huber")
+    size = gc.abs(difference)       # |d| * |d| would have no second derivative at 0
+    losses = gc.where(size <= delta, 0.5 * difference * difference, delta * (size - 0.5 * delta))
+    return _reduced(losses, reduction, "huber")
 
 
 def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
@@ -63,8 +65,9 @@ def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
     """
     if beta < 0:
         raise ArgumentError(f"beta must not be negative, as {beta} is", op="smooth_l1")
-    size = gc.abs(_difference(prediction, target, "smooth_l1"))
-    losses = gc.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta) if beta else size
+    difference = _difference(prediction, target, "smooth_l1")
+    size = gc.abs(difference)
+    losses = gc.where(size < beta, difference * difference * (0.5 / beta), size - 0.5 * beta) if beta else size
     return _reduced(losses, reduction, "smooth_l1")
 
 
