@@ -265,8 +265,8 @@ def test_refusals():
         gc.linalg.inv(gc.zeros((2, 2))).numpy()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
-@pytest.mark.parametrize("shape", [(1,), (0, 3), (7, 5), (3, 130)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int16", "bool"])
+@pytest.mark.parametrize("shape", [(1,), (0, 3), (7, 5), (3, 130), (70_001,)])
 def test_running_extrema(shape, dtype):
     x = sample(shape, dtype, special=dtype == "float32")
     for name, accumulate in (("cumulative_max", np.maximum.accumulate), ("cumulative_min", np.minimum.accumulate)):
@@ -277,8 +277,18 @@ def test_running_extrema(shape, dtype):
                 check(getattr(gc, name)(gc.asarray(x), axis=axis), found.numpy())
 
 
+def test_running_extrema_of_zeros_and_in_one_kernel(compiled):
+    x = np.array([-0.0, 0.0, -0.0, -1.0, np.nan, 3.0])
+    for f, expected in ((gc.cumulative_max, [-0.0, 0, 0, 0, np.nan, np.nan]),
+                        (gc.cumulative_min, [-0.0, -0.0, -0.0, -1, np.nan, np.nan])):
+        check(f(gc.asarray(x)), np.array(expected), exact=True)
+        assert len(gc.plan(f(gc.asarray(x) * 2) + 1).kernels) == 2
+    with pytest.raises(gc.errors.DTypeError):
+        gc.cumulative_max(gc.asarray([1j]))
+
+
 def test_gradients_where_there_are_many_take_that_of_pytorch():
-    """The norm of zeros, the deviation of a constant: 0, not NaN. In a running maximum each element has its share."""
+    """The norm of zeros, the deviation of a constant: 0, not NaN. In a running maximum the last of equals has all."""
     zeros = gc.zeros((2, 3))
     for f in (lambda x: gc.linalg.norm(x), lambda x: gc.sum(gc.linalg.vector_norm(x, axis=1)), gc.std,
               lambda x: gc.linalg.vector_norm(x, ord=3), lambda x: gc.sum(gc.std(x + 5, axis=0, correction=1))):
@@ -286,8 +296,10 @@ def test_gradients_where_there_are_many_take_that_of_pytorch():
     mixed = gc.grad(lambda x: gc.sum(gc.linalg.vector_norm(x, axis=1)))(gc.asarray([[0.0, 0.0], [3.0, 4.0]]))
     np.testing.assert_allclose(mixed.numpy(), [[0, 0], [0.6, 0.8]], rtol=1e-6)
     weights = gc.asarray([1.0, 10.0, 100.0, 1000.0])
-    found = gc.grad(lambda x: gc.sum(gc.cumulative_max(x) * weights))(gc.asarray([2.0, 1.0, 5.0, 4.0]))
-    assert found.tolist() == [11.0, 0.0, 1100.0, 0.0]
+    for x, expected in (([2.0, 1.0, 5.0, 4.0], [11, 0, 1100, 0]), ([2.0, 2.0, 1.0, 2.0], [1, 110, 0, 1000])):
+        assert gc.grad(lambda x: gc.sum(gc.cumulative_max(x) * weights))(gc.asarray(x)).tolist() == expected
+    rows = gc.asarray([[1.0, 3.0, 2.0], [4.0, 1.0, 5.0]])
+    assert gc.grad(lambda x: gc.sum(gc.cumulative_min(x, axis=0)))(rows).tolist() == [[2, 1, 2], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -310,8 +310,9 @@ class _Model:
         stores = [s for s in body if type(s) is Store]
         if not stores or any(type(s) not in (Let, Store, Accumulate) for s in body):
             return False
-        told = len(stores) > 1 or self.scratch or len(loads(body)) > MANY_LOADS
-        return told and not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
+        if len(stores) < 2 and not self.scratch and len(loads(body)) <= MANY_LOADS:
+            return False
+        return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 
     def past_caches(self) -> None:
         self.streams = True

@@ -258,6 +258,18 @@ def cumulative_prod(gc, g, y, x):
     return ((conj(_before(gc, rows, x.ndim - 1)) * sums).swapaxes(axis, -1),) if n else (gc.zeros_like(x),)
 
 
+def cumulative_extremum(gc, g, y, x):
+    """Each result is the last element so far that equals it."""
+    if x.dtype.kind != "f":
+        return (None,)
+    axis, = y.node.attrs
+    at = gc.arange(x.shape[axis]).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    last = gc.cumulative_max(gc.where((x == y) | gc.isnan(x), at, 0), axis=axis)
+    key = tuple(last if a == axis else gc.arange(n).reshape(-1, *(1,) * (x.ndim - a - 1))
+                for a, n in enumerate(x.shape))
+    return (gc.zeros_like(x).at[key].add(g),)
+
+
 # ------------------------------------------------------------------------------------------------ products and gathers
 
 def dot(gc, g, y, a, b):

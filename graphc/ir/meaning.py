@@ -214,6 +214,19 @@ def scan(ufunc: np.ufunc) -> Callable:
     return meaning
 
 
+def extreme_scan(ufunc: np.ufunc) -> Callable:
+    plain, largest = scan(ufunc), ufunc is np.maximum
+
+    def meaning(attrs, dtype, shape, x):
+        found = plain(attrs, dtype, shape, x)
+        if dtype.kind != "f":
+            return found
+        zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
+        wins = np.logical_or.accumulate((x == 0) & (np.signbit(x) != largest), axis=attrs[0])
+        return np.where(found == 0, np.where(wins, zero, -zero), found)
+    return meaning
+
+
 def dot(attrs, dtype, shape, a, b):
     a, b = _carried(dtype, a, b)
     if np.may_share_memory(a, b):       # x @ x.T goes by another routine of BLAS, with other bits

@@ -270,6 +270,10 @@ M2 = _row("m2", 1, REDUCE, _same, meaning.m2, combine=ADD, dtypes="f", grad=d.sq
 # ---- scans along one axis in rising order: attrs (axis,)
 CUMSUM = _row("cumsum", 1, SCAN, _same, meaning.scan(np.add), combine=ADD, grad=d.cumulative_sum)
 CUMPROD = _row("cumprod", 1, SCAN, _same, meaning.scan(np.multiply), combine=MUL, grad=d.cumulative_prod)
+CUMMAX = _row("cummax", 1, SCAN, _same, meaning.extreme_scan(np.maximum), combine=MAXIMUM, dtypes="biuf",
+              grad=d.cumulative_extremum)
+CUMMIN = _row("cummin", 1, SCAN, _same, meaning.extreme_scan(np.minimum), combine=MINIMUM, dtypes="biuf",
+              grad=d.cumulative_extremum)
 
 # ---- contraction: (..., m, k) and (..., k, n) to (..., m, n); leading axes broadcast
 DOT = _row("dot", 2, CONTRACT, _same, meaning.dot, combine=ADD, grad=d.dot, dtypes="iufc", marked=True)
