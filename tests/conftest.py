@@ -176,19 +176,6 @@ def quickly_compiled(request: pytest.FixtureRequest, backend: str) -> Iterator[N
         yield
 
 
-# On PoCL .ci/run has kernels compiled without optimisation, in half the time. Those of models compute for longer than
-# that saves: a product is fifty times slower.
-COMPUTING = ("test_determinism", "test_examples", "test_models")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def well_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.module.__name__ in COMPUTING:
-            patch.delenv("PYOPENCL_BUILD_OPTIONS", raising=False)
-        yield
-
-
 @pytest.fixture
 def golden(pytestconfig: pytest.Config) -> Callable[[str, str], None]:
     """golden("c/softmax.c", text) holds `text` against tests/goldens/c/softmax.c, or writes it (--update-goldens)."""

@@ -267,7 +267,7 @@ def running(w: Writer) -> str | None:
     name = w.pick("iuf", where=lambda t: t.ndim > 0)
     if name is None:
         return None
-    op = w.random.choice(("cumulative_sum", "cumulative_sum", "cumulative_prod"))
+    op = w.random.choice(("cumulative_sum", "cumulative_prod", "cumulative_max", "cumulative_min"))
     return f"gc.{op}({name}, axis={w.random.randrange(w.value(name).ndim)})"
 
 
