@@ -28,7 +28,7 @@ from graphc.codegen.short_stretches_c import ShortStretches, short_stretches
 from graphc.codegen.spell import dialect, register_bytes
 from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import Stretches, stretches
-from graphc.codegen.strips_c import called_often, is_long_arithmetic, strips
+from graphc.codegen.strips_c import MANY_LOADS, called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
@@ -44,7 +44,6 @@ WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
 WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
-MANY_LOADS = 8      # places that a loop reads at, beyond which GCC may find arrays that overlap in its way
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
@@ -310,7 +309,7 @@ class _Model:
         stores = [s for s in body if type(s) is Store]
         if not stores or any(type(s) not in (Let, Store, Accumulate) for s in body):
             return False
-        if len(stores) < 2 and not self.scratch and len(loads(body)) <= MANY_LOADS:
+        if len(stores) == 1 and not self.scratch and len(loads(body)) <= MANY_LOADS:
             return False
         return not misleads(body) and all(s.index.coefficient(axis) and not data_exprs(s.index) for s in stores)
 

@@ -14,17 +14,20 @@ from graphc.ir.ops import ADD, CAST, CONST, EQ, EXP, FMA, LE, LT, MUL, NEG, PARA
 
 LONG, TOO_LONG = 24, 256     # cost from which strips pay, and from which compiling them takes over a second; but where
 # one loop calls functions as often as that, the compiler gives up inlining them, and with that vectors
+MANY_LOADS = 8      # places that a loop reads at: beyond, GCC may find arrays that overlap in its way, and strips spill
 _WIDE = (dt.float32, dt.float64, dt.int32, dt.int64)     # narrower ones would need packing between the operations
 _PLAIN = (ADD, SUB, MUL, FMA, NEG, LT, LE, EQ, WHERE, CAST)
 _FUNCTIONS = tuple(TABLE[name] for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh erf sqrt div".split())
 
 
 def is_long_arithmetic(body: tuple) -> bool:
-    """Whether a loop is bound by the latency of one long chain of operations."""
+    """Whether a loop is bound by the latency of one long chain of operations; sums over many windows are by reading."""
     if not all(type(s) in (Let, Store) and s.value.dtype in _WIDE for s in body):
         return False
-    cost = 0
-    for expr in below((s.value for s in body), gathered=False):
+    cost, exprs = 0, list(below((s.value for s in body), gathered=False))
+    if sum(expr.op is LOAD for expr in exprs) > MANY_LOADS and not any(_is_call(expr) for expr in exprs):
+        return False
+    for expr in exprs:
         if expr.op in _PLAIN:
             cost += 1
         elif expr.op in _FUNCTIONS and expr.dtype.kind == "f":
