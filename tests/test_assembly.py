@@ -256,6 +256,31 @@ def test_neighbours_are_reduced_without_conditions(axis, backend):
         assert len(reading) - len(asking) >= 3 * sweeps
 
 
+def _windows(x: gc.Tensor, k: int) -> gc.Tensor:
+    padded, n = gc.pad(x, k), x.shape[0]
+    return sum((i + 2 * j + 1.5) * padded[i:i + n, j:j + n] for i in range(2 * k + 1) for j in range(2 * k + 1))
+
+
+def _neighbours_of_19(x: gc.Tensor) -> gc.Tensor:
+    pairs = [(a, i) for a in range(3) for i in (-1, 1)]
+    near = sum((gc.roll(x, i, a) for a, i in pairs), -4.0 * x)
+    return near + sum(gc.roll(gc.roll(x, i, a), j, b) / 6 for a, i in pairs for b, j in pairs if a < b)
+
+
+@pytest.mark.parametrize("stencil, shape", [
+    (_neighbours_of_19, (40, 40, 40)), (lambda x: _windows(x, 2), (90, 90)), (lambda x: _windows(x, 3), (90, 90)),
+    (lambda x: gc.convolve(x, gc.arange(11) + 0.5, "same"), (5000,)),
+    (lambda x: gc.convolve(x, gc.arange(11) + 0.5, "full"), (5000,))])
+def test_between_edges_large_stencils_ask_nothing(stencil, shape):
+    x = gc.asarray(np.random.default_rng(0).random(shape))
+    found = stencil(x)
+    source = gc.plan(found).kernels[-1].source
+    loops = source.split("for (int64_t ")[2:]     # after that over chunks
+    assert "memcpy(&y0[" in source or any("x0[" in loop and "?" not in loop.partition("}")[0] for loop in loops)
+    with gc.backend("reference"):
+        np.testing.assert_allclose(found.numpy(), stencil(gc.asarray(x.numpy())).numpy(), rtol=1e-12)
+
+
 @needs_avx2
 @pytest.mark.parametrize("guarded", [
     lambda x: gc.where(x > 0, gc.log(gc.where(x > 0, x, 1)), 0), lambda x: gc.where(x == 0, 1, gc.sin(x) / x),

@@ -195,6 +195,9 @@ class _Model:
                 store, rows = turned
                 whole = store.value.dtype.itemsize in WORDS and store.value.attrs[1].coefficient(rows.axis) in (1, -1)
                 return self.turned(s, store, rows) if whole else self.counted(s, start, stop, enclosing)
+            if s.kind == "scalar":
+                return {"kind": "scalar", "axis": s.axis.name, "start": start, "stop": stop,
+                        "body": self.statements(s.body, enclosing)}
             streams = self.kernel.streams and all(_is_streamable(x, s.axis) for x in s.body)
             if streams and self.by_few(s.body, s.axis) is None:
                 return self.moved(s, start, stop, "gc_stream") if _is_move(s) else self.streamed(s, start, stop)

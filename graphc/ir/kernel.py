@@ -86,7 +86,8 @@ class Store(Struct, frozen=True):
 
 
 class Loop(Struct, frozen=True):
-    """kind: "vector" (iterations independent or a reduction, SIMD), "serial" (in order), "reduce" (around Accumulate).
+    """kind: "vector" (iterations independent or a reduction, SIMD), "scalar" (independent, but too few to be worth the
+    time that vectors take to compile), "serial" (in order), "reduce" (around Accumulate).
 
     `start` and `limit`: when given, the loop runs from start, and ends at min(extent, limit).
     """

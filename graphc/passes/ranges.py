@@ -19,8 +19,10 @@ from graphc.ir.kernel import If, Loop, below
 from graphc.ir.node import Node
 
 USUAL = 7 / 8           # of an axis: what lies beside a part of that size is its edges
+LEAST_VECTORS = 8       # elements of a piece that are worth the time that vectors take to compile
 MAX_PIECES = 64         # of an axis, where they are short
-MAX_TEXT = 600          # expressions of short pieces together
+MAX_TEXT = 700          # expressions of short pieces together,
+MAX_LONG_TEXT = 1200    # and of what is nearly all of a loop together with what asks beside it
 MAX_WORK = 20_000       # expressions that are looked at to find the pieces
 
 
@@ -59,20 +61,34 @@ def _usually(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]
     across = {expr: usual(expr) for a in other for expr in edges_of(asked, a)}
     if not across:
         return _pieces(body, axis, along)
-    if _size(body) > MAX_REPEATED:
-        return (Loop(axis, "vector", body),)
-    return (If(agreement(across), _pieces(_resolved(body, across), axis, along), (Loop(axis, "vector", body),)),)
+    asking: tuple = (Loop(axis, "vector", body),)
+    if _size(body) > MAX_LONG_TEXT:
+        return asking
+    inside = _pieces(_resolved(body, across), axis, along)
+    together = _size(inside) + _size(body)
+    return (If(agreement(across), inside, asking),) if together <= MAX_LONG_TEXT else asking
 
 
 def _pieces(body: tuple, axis: Axis, along: dict[Node, Edge]) -> tuple:
-    """The loop over the axis in pieces; whole, if there were too many or they are too long."""
+    """The loop over the axis in pieces. If there were too many or they are too long: in three, if the one in the middle
+    is nearly all, else whole."""
     whole, pieces = (Loop(axis, "vector", body),), cut(along, 0, axis.extent - 1, MAX_PIECES)
     if pieces is None or len(pieces) == 1 or len(pieces) * _size(body) > MAX_WORK:
         return whole
-    found = tuple(Loop(axis, "vector", _resolved(body, answers), ix.constant(stop or axis.extent),
-                       ix.constant(start or 0)) for start, stop, answers in pieces)
+    ends = [(start or 0, stop or axis.extent, answers) for start, stop, answers in pieces]
+    found = tuple(_piece(_resolved(body, answers), axis, start, stop) for start, stop, answers in ends)
     few = len(pieces) <= MAX_CUTS + 1 and _size(body) <= MAX_REPEATED
-    return found if few or _size(found) <= MAX_TEXT else whole
+    if few or _size(found) <= MAX_TEXT:
+        return found
+    start, stop, answers = max(ends, key=lambda piece: piece[1] - piece[0])
+    found = (_piece(_resolved(body, answers), axis, start, stop),
+             *(_piece(body, axis, *end) for end in ((0, start), (stop, axis.extent)) if end[0] < end[1]))
+    return found if stop - start > USUAL * axis.extent and _size(found) <= MAX_LONG_TEXT else whole
+
+
+def _piece(body: tuple, axis: Axis, start: int, stop: int) -> Loop:
+    kind = "scalar" if stop - start < LEAST_VECTORS else "vector"
+    return Loop(axis, kind, body, ix.constant(stop), ix.constant(start))
 
 
 def _size(body: tuple) -> int:
