@@ -176,7 +176,16 @@ def extreme(ufunc: np.ufunc) -> Callable:
 
 
 def extreme_reduction(ufunc: np.ufunc) -> Callable:
-    plain, largest = reduction(ufunc), ufunc is np.maximum
+    return _of_extremes(reduction(ufunc), ufunc, np.logical_or.reduce)
+
+
+def extreme_scan(ufunc: np.ufunc) -> Callable:
+    return _of_extremes(scan(ufunc), ufunc, np.logical_or.accumulate)
+
+
+def _of_extremes(plain: Callable, ufunc: np.ufunc, met: Callable) -> Callable:
+    """With 0.0 above -0.0. met: whether the zero that wins is among the elements of each result."""
+    largest = ufunc is np.maximum
 
     def meaning(attrs, dtype, shape, x):
         found = plain(attrs, dtype, shape, x)
@@ -184,7 +193,7 @@ def extreme_reduction(ufunc: np.ufunc) -> Callable:
             return found
         zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
         with np.errstate(all="ignore"):
-            wins = ((x == 0) & (np.signbit(x) != largest)).any(attrs[0])
+            wins = met((x == 0) & (np.signbit(x) != largest), axis=attrs[0])
             return np.where(found == 0, np.where(wins, zero, -zero), found)
     return meaning
 
@@ -211,19 +220,6 @@ def scan(ufunc: np.ufunc) -> Callable:
         x, = _carried(dtype, x)
         with np.errstate(all="ignore"):
             return ufunc.accumulate(x, axis=attrs[0], dtype=x.dtype).astype(dtype.numpy)
-    return meaning
-
-
-def extreme_scan(ufunc: np.ufunc) -> Callable:
-    plain, largest = scan(ufunc), ufunc is np.maximum
-
-    def meaning(attrs, dtype, shape, x):
-        found = plain(attrs, dtype, shape, x)
-        if dtype.kind != "f":
-            return found
-        zero = np.asarray(0.0 if largest else -0.0, dtype.numpy)
-        wins = np.logical_or.accumulate((x == 0) & (np.signbit(x) != largest), axis=attrs[0])
-        return np.where(found == 0, np.where(wins, zero, -zero), found)
     return meaning
 
 
