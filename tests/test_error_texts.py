@@ -230,6 +230,7 @@ def test_other_names_say_what_to_write():
     assert not real & other_names.METHODS.keys() and not dir(A).count("unsqueeze") and "expand_dims" in dir(A)
     for owner, table in ((A, other_names.METHODS), (gc, other_names.FUNCTIONS), (gc.nn, other_names.LAYERS),
                          (gc.nn.functional, other_names.LAYERS), (gc.nn.Linear(1, 1), other_names.MODULES),
+                         (gc.zeros(2).at[0], other_names.UPDATES),
                          (gc.optim, other_names.OPTIMISERS), (gc.nn.init, other_names.INITIAL),
                          (gc.optim.SGD([gc.nn.parameter([1.0])], 0.1), other_names.OF_AN_OPTIMISER)):
         for name, text in table.items():

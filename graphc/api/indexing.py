@@ -16,6 +16,7 @@ from graphc.api import record
 from graphc.api.creation import iota
 from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
+from graphc.api.other_names import UPDATES, Elsewhere
 from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dtypes
@@ -450,6 +451,10 @@ class At:
     def _extreme(self, value, mode: str) -> Tensor:
         record.check_dtype(ops.MAXIMUM, self.tensor.dtype, mode)
         return written(self.tensor, self.key, _combined(self.tensor, value, mode), mode)
+
+
+for _name in UPDATES:
+    setattr(At, _name, Elsewhere(_name, UPDATES))
 
 
 def _writable(x, name: str) -> None:

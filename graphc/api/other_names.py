@@ -126,6 +126,12 @@ INITIAL = {
     "calculate_gain": "gain=2 ** 0.5 for relu, 5 / 3 for tanh, 1 for what is linear",
 }
 
+_AT = "x.at[key].set(x[key] {} value), where no place is met twice"
+UPDATES = {
+    "mul": _AT.format("*"), "multiply": _AT.format("*"), "div": _AT.format("/"), "divide": _AT.format("/"),
+    "pow": _AT.format("**"), "power": _AT.format("**"), "sub": "x.at[key].subtract(value)",
+    "apply": "x.at[key].set(function(x[key]))", "maximum": "x.at[key].max(value)", "minimum": "x.at[key].min(value)",
+}
 MODULES = {
     "float": "module.to(gc.float32)", "half": "module.to(gc.float16)", "double": "module.to(gc.float64)",
     "bfloat16": "module.to(gc.bfloat16)", "cuda": "module.to('cuda')", "cpu": "module.to('cpu')",
