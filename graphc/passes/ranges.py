@@ -21,7 +21,7 @@ from graphc.ir.node import Node
 USUAL = 7 / 8           # of an axis: what lies beside a part of that size is its edges
 LEAST_VECTORS = 8       # elements of a piece that are worth the time that vectors take to compile
 MAX_PIECES = 64         # of an axis, where they are short
-MAX_TEXT = 700          # expressions of short pieces together,
+MAX_TEXT = 600          # expressions of short pieces together,
 MAX_LONG_TEXT = 1200    # and of what is nearly all of a loop together with what asks beside it
 MAX_WORK = 20_000       # expressions that are looked at to find the pieces
 
