@@ -113,14 +113,15 @@ _END = object()
 def _ahead(batches: Iterator, count: int) -> Iterator:
     """The same batches, `count` of them prepared by a thread beforehand. Its error is raised here."""
     ready: queue.Queue = queue.Queue(count)
-    stop = threading.Event()
+    stop, device = threading.Event(), gc.get_backend_name()
 
     def work() -> None:
         try:
-            for batch in batches:
-                put((batch, None))
-                if stop.is_set():
-                    return
+            with gc.backend(device):    # that of the block around the loop
+                for batch in batches:
+                    put((batch, None))
+                    if stop.is_set():
+                        return
             put((_END, None))
         except BaseException as error:  # handed to whoever iterates
             put((_END, error))
