@@ -44,6 +44,7 @@ WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
 WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
+MOST_STRIDED = 64   # elements that a turn reads beside no other turn's: GCC takes minutes to sort hundreds
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
@@ -249,6 +250,8 @@ class _Model:
         if (few := self.by_few(s.body, s.axis)) is not None:
             return few.model(self, start, stop, s)
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
+        if _strides(s) > MOST_STRIDED:
+            kind = "scalar"
         body, asked = self.statements(s.body, enclosing), scattered(self, s)
         return {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop,
                 "body": [asked, *body] if asked else body}
@@ -350,6 +353,14 @@ def _is_move(s: Loop) -> bool:
     (store,) = s.body
     return store.local is None and store.value.op is LOAD and not store.value.srcs and all(
         index.coefficient(s.axis) == 1 and not data_exprs(index) for index in (store.index, store.value.attrs[1]))
+
+
+def _strides(s: Loop) -> int:
+    """How many of the elements that a turn reads are no neighbours of those of the next turn, if there are no loops in
+    it: around others, GCC makes no vectors."""
+    if any(type(x) not in (Let, Store, Accumulate) for x in s.body):
+        return 0
+    return sum(index.coefficient(s.axis) not in (-1, 0, 1) for _, index in (x.attrs for x in loads(s.body)))
 
 
 def _is_streamable(s, axis: Axis) -> bool:

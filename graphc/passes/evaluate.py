@@ -21,6 +21,7 @@ from graphc.ir.ops import (
 # long as about two exponentials do on two cores).
 STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops,
+UNROLLED_IN_ALL = 128       # such reductions of one another up to this many elements: gcc's time grows with the square,
 WRITTEN_OUT = 4             # and contractions up to this one are: a product of matrices that small is no work
 MULTIPLY_ADD = 2            # a term of a contraction
 POSITION_COST = 2           # an operation of index arithmetic
@@ -320,10 +321,11 @@ class Repetitions:
             self._found[src] = max(times, before), several or shared or (spreads and src.size < node.size)
 
     def too_many(self, node: Node, cost: float) -> bool:
-        """Whether a short reduction, each result of which several elements read, would be most of a kernel's text: so
-        are the states of a recurrence, one under the other."""
+        """Whether a short reduction would be most of a kernel's text: each result of which several elements read, as of
+        the states of a recurrence, one under the other; or that others reduce, as over a batch and its pictures."""
         times, several = self._found.get(node, (1, False))
-        return several and (times - 1) * cost > COPIED
+        return (several and (times - 1) * cost > COPIED
+                or times > 1 and times * node.srcs[0].shape[node.attrs[0]] > UNROLLED_IN_ALL)
 
 
 def _blocks(node: Node) -> float:
