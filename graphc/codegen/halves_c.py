@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, Let, Loop, Store, below, data_exprs
+from graphc.ir.kernel import LOAD, Accumulate, Let, Loop, Store, below, data_exprs
 from graphc.ir.node import Node
 
 RUN = 256       # elements: what they are converted to stays in the nearest cache
@@ -71,3 +71,11 @@ def is_every(index: Index, axis: Axis, step: int) -> bool:
 def loads(body: tuple) -> list[Node]:
     """What the statements of a loop read from memory, each once, in a fixed order."""
     return [expr for expr in below(s.value for s in body) if expr.op is LOAD]
+
+
+def strides(body: tuple, axis: Axis) -> int:
+    """How many of the elements that a turn reads are no neighbours of those of the next turn, if there are no loops in
+    it: around others, GCC makes no vectors."""
+    if any(type(s) not in (Let, Store, Accumulate) for s in body):
+        return 0
+    return sum(index.coefficient(axis) not in (-1, 0, 1) for _, index in (x.attrs for x in loads(body)))

@@ -19,7 +19,7 @@ from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs, is_every, loads
+from graphc.codegen.halves_c import in_runs, is_every, loads, strides
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.mma_c import mma
 from graphc.codegen.macros import macros, tidied
@@ -250,7 +250,7 @@ class _Model:
         if (few := self.by_few(s.body, s.axis)) is not None:
             return few.model(self, start, stop, s)
         kind = "independent" if self.independent(s.body, s.axis) else "loop"
-        if _strides(s) > MOST_STRIDED:
+        if strides(s.body, s.axis) > MOST_STRIDED:
             kind = "scalar"
         body, asked = self.statements(s.body, enclosing), scattered(self, s)
         return {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop,
@@ -353,14 +353,6 @@ def _is_move(s: Loop) -> bool:
     (store,) = s.body
     return store.local is None and store.value.op is LOAD and not store.value.srcs and all(
         index.coefficient(s.axis) == 1 and not data_exprs(index) for index in (store.index, store.value.attrs[1]))
-
-
-def _strides(s: Loop) -> int:
-    """How many of the elements that a turn reads are no neighbours of those of the next turn, if there are no loops in
-    it: around others, GCC makes no vectors."""
-    if any(type(x) not in (Let, Store, Accumulate) for x in s.body):
-        return 0
-    return sum(index.coefficient(s.axis) not in (-1, 0, 1) for _, index in (x.attrs for x in loads(s.body)))
 
 
 def _is_streamable(s, axis: Axis) -> bool:
