@@ -214,6 +214,9 @@ def _joined(node: Node, axis: int, regions: list[Region]) -> Tensor:
 # --------------------------------------------------------------------------------------------- functions of functions
 
 def _differentiable(x, name: str, where: str) -> Tensor:
+    if hasattr(x, "state_dict"):
+        raise DTypeError(f"{where} is a module, {type(x).__name__}, and no tensors", op=name,
+                         fix="use it in the function, and call loss.backward(): its parameters then have a .grad")
     x = as_tensor(x, None, name)
     if x.dtype.kind not in "fc":
         raise DTypeError(f"{where} is {x.dtype}, which has no gradient", op=name,

@@ -78,6 +78,8 @@ MISTAKES = {
                  "[batch_norm] an input of shape (2, 4, 5, 5) has not 3 channels", HERE),
     "falling edges": (lambda: gc.histogram(A, bins=[3, 1]), ValueError, "[histogram] the edges [3. 1.] do not rise",
                       HERE),
+    "a gradient by a module": (lambda: gc.grad(lambda m, x: gc.sum(m(x)))(gc.nn.Linear(4, 1), A), TypeError,
+                               "[grad] argument 0 is a module, Linear", "loss.backward()"),
     "no state": (lambda: gc.nn.Linear(2, 2).load_state_dict(3), TypeError, "a int is no state", "state_dict() gives"),
     "no names": (lambda: gc.weights.save("x.npz", [A]), ValueError, "a list has no names", "fix: pass a dict"),
     "no parameters": (lambda: gc.optim.SGD(3, lr=0.1), ValueError, "a int is no list of parameters", HERE),
