@@ -322,10 +322,11 @@ class Repetitions:
 
     def too_many(self, node: Node, cost: float) -> bool:
         """Whether a short reduction would be most of a kernel's text: each result of which several elements read, as of
-        the states of a recurrence, one under the other; or that others reduce, as over a batch and its pictures."""
+        the states of a recurrence, one under the other; or that others reduce, as over a batch and its pictures,
+        in a loop over channels and not to one number."""
         times, several = self._found.get(node, (1, False))
         return (several and (times - 1) * cost > COPIED
-                or times > 1 and times * node.srcs[0].shape[node.attrs[0]] > UNROLLED_IN_ALL)
+                or times > 1 and node.size > UNROLLED and times * node.srcs[0].shape[node.attrs[0]] > UNROLLED_IN_ALL)
 
 
 def _blocks(node: Node) -> float:
