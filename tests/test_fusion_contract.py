@@ -411,3 +411,17 @@ def test_a_loop_that_reads_far_apart_stays_one_of_single_elements(backend):
         (kernel,) = gc.plan(t).kernels
         assert ('__asm__("");' in kernel.source) == kept
     np.testing.assert_allclose(many.numpy(), x.numpy() @ np.arange(2, 98, dtype=np.float32), rtol=1e-4, atol=1e-2)
+
+
+def test_columns_that_read_much_go_row_by_row(backend):
+    """Eight rows of them as one text took GCC seconds, also where some rows ask for conditions."""
+    if backend != "cpu":
+        pytest.skip("C alone")
+    x = array(40, 300)
+    for given in (x, gc.pad(x, ((1, 1), (0, 0)))):
+        for reads in (4, 12):
+            summed = gc.sum(sum(given[:, k:k + 200] * (k + 2) for k in range(reads)), axis=0)
+            (kernel,) = gc.plan(summed).kernels
+            assert ("GCC unroll 8" in kernel.source) == (reads == 4)
+            whole = sum(x.numpy()[:, k:k + 200].sum(0) * (k + 2) for k in range(reads))
+            np.testing.assert_allclose(summed.numpy(), whole, rtol=1e-4, atol=1e-3)

@@ -9,7 +9,7 @@ from functools import partial
 
 from graphc.codegen.ahead_c import SOON, ahead, lies_apart, soon
 from graphc.codegen.edges_c import between, evaluated, near, pieces
-from graphc.codegen.halves_c import loads, strides, widened
+from graphc.codegen.halves_c import loads, widened
 from graphc.codegen.spell import filled, register_bytes
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
@@ -22,8 +22,8 @@ NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in
 BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SHORT = 40          # nodes of what is done with an element of a row, up to which it is written out again for the rest
-MANY_STRIDED = 8    # elements of columns that a turn reads beside no other column's, and
-LONG = 100          # operations of a turn over columns, beyond which several turns are not written out
+MANY = 8            # elements that a turn over columns reads, and
+LONG = 100          # operations of it, beyond which several turns are not written out
 
 
 def dealt(kernel: Kernel) -> int:
@@ -108,8 +108,7 @@ def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], 
     out["whole"] = [{"start": start, "stop": stop, "body": model.statements(body, steps)}]
     out["near"] = [x.model(model.spell) for x in names.values()]
     out["pieces"] = out["pieces"] or out["whole"]
-    out["long"] = not out["test"] and (
-        sum(1 for _ in below([x.value for x in body])) > LONG or strides(body, column) > MANY_STRIDED)
+    out["long"] = len(loads(body)) > MANY or sum(1 for _ in below([x.value for x in body])) > LONG
 
 
 def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:

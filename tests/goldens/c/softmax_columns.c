@@ -48,7 +48,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_9c228f69(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -74,9 +74,9 @@ int64_t column_max_sum_div_9c228f69(void *const *buf, const int64_t *arg, int64_
                 for (int64_t i = i_start; i < i_stop; i++) max0_part[i - i_start] = -__builtin_inff();
                 int64_t next = first;
                 for (int64_t rows; next < first + count; next += rows) {
-                    int eight = next + 8 <= first + count;
-                    rows = eight ? 8 : 1;
-                    if (eight) {
+                    int together = next + 8 <= first + count;
+                    rows = together ? 8 : 1;
+                    if (together) {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                             float max0_sum = max0_part[i - i_start];
                             _Pragma("GCC unroll 8")
@@ -114,9 +114,9 @@ int64_t column_max_sum_div_9c228f69(void *const *buf, const int64_t *arg, int64_
                 for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = -0.0f;
                 int64_t next = first;
                 for (int64_t rows; next < first + count; next += rows) {
-                    int eight = next + 8 <= first + count;
-                    rows = eight ? 8 : 1;
-                    if (eight) {
+                    int together = next + 8 <= first + count;
+                    rows = together ? 8 : 1;
+                    if (together) {
                         _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
                             float sum1_sum = sum1_part[i - i_start];
                             _Pragma("GCC unroll 8")
