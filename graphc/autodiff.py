@@ -231,7 +231,7 @@ def _as_variables(tree, bit: int, name: str, where: str) -> tuple[list[Node], ob
     for k, leaf in enumerate(leaves):
         if leaf is not None:
             x = _differentiable(leaf, name, where)
-            if x.node.device is None:
+            if x.node.device is None and tracing.current() is None:
                 x = gc.asarray(x.numpy())   # a constant is part of the program; a variable is not
             nodes.append(variable(x.node, bit))
             levels[bit].append(nodes[-1])

@@ -90,6 +90,8 @@ def canonicalize(roots: Sequence[Node], whole: bool = False) -> Graph:
                 if src in number:
                     number[node] = number[src]
                     order.append(node)
+                elif _scalar(node).op is PARAM:
+                    traced = True       # a scalar of whatever reads it
                 else:
                     stack += (node, src)
                 continue
@@ -144,13 +146,20 @@ def _offset(node: Node) -> int | None:
     return offset
 
 
+def _scalar(node: Node) -> Node:
+    while node.op is ALIAS and node.value is None:
+        node = node.srcs[0]
+    return node
+
+
 def _number_scalars(node: Node, ids: list, params: list[int]) -> None:
     """Make the constants among a node's sources parameters; small exponents keep their value in the key."""
     for position, src in enumerate(node.srcs):
         if ids[position] is None:
-            if src.op is PARAM:
-                ids[position] = src.dtype
-                params.append(src)
+            value = _scalar(src)
+            if value.op is PARAM:
+                ids[position] = value.dtype
+                params.append(value)
             elif node.op is POW and is_exponent(src):
                 ids[position] = src.attrs
             else:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 LEAF = "*"
+_TEXT = frozenset((str,))
 
 
 def flatten(tree: Any) -> tuple[list, Any]:
@@ -21,6 +22,16 @@ def flatten(tree: Any) -> tuple[list, Any]:
     return leaves, _take_apart(tree, leaves)
 
 
+class _Names(tuple):
+    """The keys of a dict, not all of which are text: 1, 1.0 and True are equal, what is computed with them is not."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other) -> bool:
+        return tuple.__eq__(self, other) and [*map(type, self)] == [*map(type, other)]
+
+
 def _take_apart(tree: Any, leaves: list) -> Any:
     kind = tree.__class__
     children: Sequence
@@ -28,7 +39,8 @@ def _take_apart(tree: Any, leaves: list) -> Any:
     if kind is tuple or kind is list or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
         children = tree
     elif kind is dict:
-        names, children = tuple(tree), tuple(tree.values())
+        names = tuple(tree) if _TEXT.issuperset(map(type, tree)) else _Names(tree)
+        children = tuple(tree.values())
     elif dataclasses.is_dataclass(kind):
         names = tuple(field.name for field in dataclasses.fields(kind))
         children = [getattr(tree, name) for name in names]

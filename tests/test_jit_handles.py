@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import types
+from collections import deque
 
 import hypothesis
 import hypothesis.strategies as st
@@ -537,3 +538,21 @@ def test_a_function_that_computes_nothing_gives_its_argument(f):
         x = a_tensor(seed=seed)
         assert f(x).tolist() == x.tolist()
     assert traces(f) == 1
+
+
+def test_places_in_a_deque_the_order_of_a_dict_and_nothing_where_a_tensor_comes():
+    x = gc.ones(3).realize()
+    queue, named = deque([x]), {"a": x, "b": x + 1}
+    layer = gc.nn.Linear(3, 3, bias=False)
+    last = gc.jit(lambda: queue[0] * 1)
+    first = gc.jit(lambda: next(iter(named.values())) * 1)
+    mapped = gc.jit(lambda x: layer(x).detach())
+    before = last().tolist(), first().tolist(), mapped(x).tolist()
+    queue[0] = x + 5
+    named["a"] = named.pop("a")
+    layer.bias = x + 7
+    assert before[:2] == ([1.0] * 3, [1.0] * 3)
+    assert (last().tolist(), first().tolist()) == ([6.0] * 3, [2.0] * 3)
+    np.testing.assert_allclose(mapped(x).numpy(), np.float32(before[2]) + 8, rtol=1e-6)
+    queue.appendleft(x)
+    assert last().tolist() == [1.0] * 3

@@ -12,6 +12,7 @@ from graphc.ir.node import Node
 from graphc.pytree import flatten
 from graphc.references import references
 from graphc.tensor import Tensor, history, rebinding
+from graphc.tracing import current
 
 _FIXES = {
     "scan": "carry it: start with it in init, and return its new value in the carry",
@@ -45,12 +46,16 @@ def called(name: str, f: Callable, args: list, kwargs: Mapping[str, Any] | None 
 def _refuse_outside(name: str, writes: list[tuple[Tensor, Node, Any]], results: Any) -> None:
     """Tensors that somebody holds beside the results come from outside."""
     first = {id(t): node for t, node, _ in reversed(writes)}
+    trace = current()
 
     def outside() -> list[tuple[Tensor, Any]]:
         tensors = list({id(t): t for t, _, _ in writes}.values())
         known = Counter(id(t) for t, _, _ in writes)
         leaves = flatten(results)[0]
         known.update(map(id, [*leaves, *leaves]))       # by the tree, and by the list of its leaves
+        known[id(results)] += 1     # a tree that is one leaf has a name more
+        if trace is not None:
+            known.update(id(t) for t in tensors if trace.owns(t))
         held = {id(t) for t, count in zip(tensors, references(tensors), strict=True) if count > known[id(t)]}
         return [(t, site) for t, _, site in writes if id(t) in held and t.node is not first[id(t)]]
     if outside():

@@ -19,6 +19,7 @@ from graphc.ir.body import close, differentiable, kept, placeholder, substituted
 from graphc.ir.node import Node, make
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 
 def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
@@ -223,7 +224,7 @@ def _kind(value: Any) -> str:
 
 # --------------------------------------------------------------------------------------------------------------- trees
 
-_NUMBERS = (bool, int, float, complex)
+_NUMBERS = (bool, int, float, complex, Scalar)
 
 
 class _Tree:

@@ -248,6 +248,10 @@ class Trace:
     def place_of(self, tensor: Tensor) -> int | None:
         return self._place.get(id(tensor))
 
+    def owns(self, tensor: Tensor) -> bool:
+        """Is it one that the function has made? Such a tensor is held by the trace."""
+        return id(tensor) in self._own
+
     # ---- numbers
 
     def argument(self, value) -> Scalar:
@@ -387,7 +391,8 @@ class Outside:
 
     def in_place(self) -> bool:
         """Whether that which is not counted is as it was."""
-        return hold(self._loose) and (not self._sizes or all([len(held) == size for held, size in self._sizes]))
+        return hold(self._loose) and (
+            not self._sizes or all([measure(held) == was for measure, held, was in self._sizes]))
 
 
 def mode_of(module) -> bool:

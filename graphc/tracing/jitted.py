@@ -5,11 +5,12 @@ them. For a key that it has met there is a `Replay` (replay.py), which knows wha
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from graphc.ir.node import Node
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current, stand_for_values
-from graphc.tracing.replay import FACTS, STATIC, Replay, record, spec_of
+from graphc.tracing.replay import FACTS, STATIC, Replay, Unfit, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, written_out
 
@@ -40,15 +41,16 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
       Tensor             read at each call; what f assigns to it (`x += 1`, `x[i] = v`, `x.assign(y)`) the caller sees
       NumPy array        becomes a tensor, copied at each call
       int, float         a scalar argument of the program, weakly typed: a thousand learning rates compile nothing.
-                         Its value is not known to f: where it has to be, as in a shape, name it in static_argnums
+                         Its value is not known to f: where it has to be, as in a shape, name it in static_argnums.
+                         What f is given stands for it, and is no int or float for isinstance
       bool, str, None    static, as are all arguments in static_argnums (positions) and static_argnames: hashable
                          values, for each of which f is traced anew
       a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
 
     Tensors that f closes over are read at each call as well, and may be assigned to. Where another tensor has come into
     the place of one, f is traced anew: a global variable or a cell, a default value, an attribute, an element of a
-    list or dict, in f and in functions and objects that it names. (What it finds by other means, as a name that it
-    puts together for globals(), is not looked at; better assign: `w.assign(y)`.) Modes of modules are noticed, too:
+    list, dict or deque, in f and in functions and objects that it names. (What it finds by other means, as a name that
+    it puts together for globals(), is not looked at; better assign: `w.assign(y)`.) Modes of modules are noticed, too:
     after `model.eval()` another trace serves, and after `model.train()` the first one again. Random numbers go on from
     call to call, with the bits that f gives without jit. All else that f reads from outside, such as a Python number
     or a NumPy array in a global variable, or another function, is a constant of the trace. `check=True` traces at
@@ -116,8 +118,14 @@ class Jitted:
             result = self._fast(args)
             if result is not MISS:
                 return result
-        if current() is not None:
-            return self._f(*args, **kwargs)     # it becomes part of what is being traced
+        try:
+            return self._call(args, kwargs)
+        except Unfit:
+            return self._f(*args, **kwargs)
+
+    def _call(self, args: tuple, kwargs: dict):
+        if current() is not None or history.writes is not None:
+            return self._f(*args, **kwargs)     # it becomes part of what is being traced, by jit or for a loop
         if self._plain and not kwargs:
             result = self._call_plain(args)
             if result is not MISS:
@@ -397,7 +405,17 @@ def _static_key(value) -> tuple:
         raise JitError(f"a static argument has to be hashable, and a {type(value).__name__} is not", op="jit",
                        fix="pass a tuple or a frozen dataclass, or each value as an argument of its own; an array "
                        "needs not be static") from None
-    return type(value), value.hex() if type(value) is float else value      # 0.0 == -0.0, and nan != nan
+    return type(value), _exactly(value)
+
+
+def _exactly(value):
+    """What equals another value only if both are the same: 1 == 1.0, 0.0 == -0.0, and nan != nan."""
+    if type(value) in (tuple, frozenset):
+        return type(value)([(type(x), _exactly(x)) for x in value])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [getattr(value, field.name) for field in dataclasses.fields(value) if field.compare]
+        return value, _exactly(tuple([x for x in fields if isinstance(x, Hashable)]))
+    return value.hex() if type(value) is float else value
 
 
 class _Same:

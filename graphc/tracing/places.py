@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from operator import getitem
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
@@ -27,11 +27,14 @@ from graphc.tensor import Tensor
 MOST = 10_000       # objects that are looked at; what lies farther away is not found
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"} | {"graphc", "numpy", "scipy"}
 _PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, DType)
+_ORDERED = (dict, OrderedDict, defaultdict)     # no code of the user's tells their keys
 _absent = object()
 _numbers = itertools.count(1)
 
 # (how to look, where, key, what is there)
 Place = tuple[Callable, Any, Any, Any]
+# (len, or tuple for the keys of a dict in their order; of what; what that gives)
+Size = tuple[Callable, Any, Any]
 
 
 class Counted:
@@ -45,7 +48,8 @@ class Counted:
     def __setattr__(self, name: str, value) -> None:
         before = self.__dict__.get(name, _absent)
         super().__setattr__(name, value)
-        if before is not value and before is not _absent and not isinstance(before, _PLAIN):
+        if before is not value and before is not _absent and not (
+                isinstance(before, _PLAIN) and (before is not None or isinstance(value, _PLAIN))):
             count_change()
 
     def __delattr__(self, name: str) -> None:
@@ -62,25 +66,30 @@ class Places:
 
     def __init__(self, roots: Sequence):
         self._into: dict[int, list[tuple[int, Place | None, bool]]] = {}    # of what is there: owner, place, counted
-        self._sizes: dict[int, tuple[Any, int]] = {}
+        self._sizes: dict[int, Size] = {}
+        self._empty: dict[int, list[Place]] = {}        # of what counts: attributes that are None
         self._alive = list(roots)
         waiting, met = deque(roots), set(map(id, roots))
         while waiting and len(met) < MOST:
             holder = waiting.popleft()
-            if _is(holder, (list, dict, set)):
-                self._sizes[id(holder)] = holder, len(holder)
+            if _is(holder, (list, dict, set, deque)):
+                measure = tuple if type(holder) in _ORDERED else len
+                self._sizes[id(holder)] = measure, holder, measure(holder)
             for owner, place, child in itertools.islice(_inside(holder), MOST):
+                counted = _is(owner, Counted) and place is not None and place[1] is vars(owner)
+                if child is None and counted:
+                    self._empty.setdefault(id(owner), []).append(place)
                 if _is(child, _PLAIN):
                     continue
-                counted = _is(owner, Counted) and place is not None and place[1] is vars(owner)
                 self._into.setdefault(id(child), []).append((id(owner), place, counted))
                 if id(child) not in met:
                     met.add(id(child))
                     self._alive.append(child)
                     waiting.append(child)
 
-    def leading_to(self, tensors: Sequence[Tensor]) -> tuple[list[Place], list[Place], list[tuple[Any, int]]]:
-        """(places on the way to any of these, those of them that are Counted, the sizes of lists, dicts, sets there)"""
+    def leading_to(self, tensors: Sequence[Tensor]) -> tuple[list[Place], list[Place], list[Size]]:
+        """(places on the way to any of these, those of them that are Counted, the sizes of lists, dicts, sets there).
+        Where there is nothing in an attribute, a tensor may come, such as the bias of a layer."""
         waiting, met = list(map(id, tensors)), set(map(id, tensors))
         loose, counts, sizes = [], [], []
         while waiting:
@@ -90,6 +99,7 @@ class Places:
                 if owner not in met:
                     met.add(owner)
                     waiting.append(owner)
+                    counts += self._empty.get(owner, ())
                     if owner in self._sizes:
                         sizes.append(self._sizes[owner])
         return loose, counts, sizes
@@ -128,6 +138,8 @@ def _inside(holder) -> Iterator[tuple[Any, Place | None, Any]]:
             yield from ((holder, None, x) for x in list(holder))
         elif _is(holder, list):
             yield from ((holder, (list.__getitem__, holder, k, x), x) for k, x in enumerate(list.__iter__(holder)))
+        elif _is(holder, deque):
+            yield from ((holder, (deque.__getitem__, holder, k, x), x) for k, x in enumerate(deque.__iter__(holder)))
         elif _is(holder, dict):
             yield from ((holder, (dict.__getitem__, holder, key, x), x) for key, x in list(dict.items(holder)))
         yield from _of_object(holder)

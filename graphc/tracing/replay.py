@@ -12,7 +12,7 @@ from graphc import canonical, driver
 from graphc.api.laziness import unlimited
 from graphc.api.record import scalar, wrap
 from graphc.config import settings
-from graphc.errors import JitError, OutOfMemory
+from graphc.errors import IntegerOverflow, JitError, OutOfMemory
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, const_of_words, const_words
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from graphc.tracing.jitted import Call
 
 _blank = object.__new__
+
+
+class Unfit(Exception):
+    """A number does not fit the dtype that a program takes it in: what the function makes of it depends on its value,
+    as whether an unsigned integer is above -1. So the function is called as it is."""
 
 
 PENDING = ("pending",)      # of one that is still to be computed
@@ -160,7 +165,8 @@ class Replay:
     inputs         for each input of the program its place among nodes and extras
     words          the scalars of the program; `patches` says which of them each call has to fill in: (word, Source)
     results        each once: ("tensor", place in the pool), ("handle", place of a handle), ("number", position on the
-                   tape), ("object", the object itself); `picks` are the leaves of what f returns, in `structure`
+                   tape), ("array", an array, copied at each call), ("object", the object itself); `picks` are the
+                   leaves of what f returns, in `structure`
     writes         (place of a handle, place in the pool, is it a variable): what f assigns
     looked         (place of a handle, has it a gradient) where f looks
     moving         (place in `closed`, place of the handle whose gradient that is)
@@ -330,7 +336,8 @@ class Replay:
             handles[k].node = driver.given_away(nodes[k])
             rebinding.of(handles[k], self)
         made = [wrap(pool[what]) if kind == "tensor" else handles[what] if kind == "handle" else
-                values[what] if kind == "number" else what for kind, what in self.results]
+                values[what] if kind == "number" else what.copy() if kind == "array" else what
+                for kind, what in self.results]
         for k, which in self.fills:
             handles[k].grad = None if which is None else made[which]
         return unflatten(self.structure, [made[k] for k in self.picks])
@@ -422,7 +429,10 @@ def word_of(value, dtype: DType) -> int:
             return _WORD.unpack(pack(value))[0]
         except (OverflowError, struct.error):   # infinite in float32, or an integer that does not fit: as recorded
             pass
-    return const_words(scalar(value, dtype, "jit"))
+    try:
+        return const_words(scalar(value, dtype, "jit"))
+    except IntegerOverflow as error:
+        raise Unfit(*error.args) from None
 
 
 _WORD = struct.Struct("<q")
@@ -448,6 +458,8 @@ def _results(recorded: Recorded, leaves: list) -> tuple[list[tuple[str, Any]], l
             results.append(("tensor", value_of(trace.read(value))) if made else ("handle", recorded.position[place]))
         elif isinstance(value, Scalar):
             results.append(("number", value.position))
+        elif isinstance(value, np.ndarray):
+            results.append(("array", value.copy()))
         else:
             results.append(("object", value))
     return results, picks

@@ -133,7 +133,7 @@ class Steady:
             self._fail(replay, failed, nodes, list(words[self.first_param:]))
         if self.assigned:
             self._assign(replay, outputs)
-        made = [what if kind == "object" else values[what] if kind == "number" else
+        made = [what if kind == "object" else what.copy() if kind == "array" else values[what] if kind == "number" else
                 [*handles, *replay.closed][what] if place is None else
                 _tensor(place[1], outputs[place[0]], replay.device)
                 for (kind, what), place in zip(replay.results, self.returned, strict=True)]

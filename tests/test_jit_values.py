@@ -1,0 +1,115 @@
+"""gc.jit: numbers and static values that are equal and not the same, gradients by numbers, arrays that are returned."""
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import graphc as gc
+from graphc.errors import IntegerOverflow
+
+WHOLE, SMALL = gc.asarray([1, 2]), gc.asarray(np.uint8([1, 2, 3]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    scale: float
+    name: str = ""
+
+
+@pytest.mark.parametrize("values", [[(1,), (1.0,), (True,), (0.0,), (-0.0,)], [Config(1), Config(1.0), Config(-0.0)],
+                                    [((2, 1),), ((2, 1.0),)]], ids=["tuples", "dataclasses", "nested"])
+def test_static_values_that_are_equal_and_not_the_same(values):
+    def f(x, s):
+        number = s.scale if isinstance(s, Config) else s[0][1] if isinstance(s[0], tuple) else s[0]
+        return x * number
+
+    jitted = gc.jit(f, static_argnums=1)
+    for value in (*values, *values):
+        found, expected = jitted(WHOLE, value), f(WHOLE, value)
+        assert found.dtype == expected.dtype
+        assert found.numpy().tobytes() == expected.numpy().tobytes()
+
+
+def test_keys_of_a_dict_that_are_equal_and_not_the_same():
+    f = gc.jit(lambda d: [x * k for k, x in d.items()][0])
+    assert [f({key: WHOLE}).dtype for key in (1, 1.0, True, 1)] == [gc.int64, gc.float64, gc.int64, gc.int64]
+    assert len(f._replays) == 3
+
+
+@pytest.mark.parametrize(("f", "fits", "beyond"), [
+    (lambda x, n: x > n, 1, -1), (lambda x, n: x == n, 1, 300), (lambda x, n: n / x, 3, 300),
+    (lambda x, n: gc.clip(x, n, 2), 1, -1), (lambda x, n: gc.asarray(n), 5, 2**63)],
+    ids=["greater", "equal", "divide", "clip", "asarray"])
+def test_integers_beyond_the_dtype_of_a_tensor_are_as_without_jit(f, fits, beyond):
+    jitted = gc.jit(f)
+    for n in (fits, beyond, fits, beyond):
+        found, expected = jitted(SMALL, n), f(SMALL, n)
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+def test_an_integer_that_can_not_be_added_says_where():
+    def f(x, n):
+        return x + n
+
+    with pytest.raises(IntegerOverflow, match=r"test_jit_values.py:\d+ in f: return x \+ n"):
+        gc.jit(f)(SMALL, 300)
+
+
+@pytest.mark.parametrize("given", [2.0, 0.3, gc.asarray(2.0), gc.asarray(0.3), gc.zeros(()), np.float64(0.5)], ids=str)
+def test_gradients_by_a_number(given):
+    """Two is a part of programs, and three tenths is a parameter of theirs: both are what a variable stands for."""
+    value = float(given)
+    square = gc.jit(gc.grad(lambda a: a * a))
+    twice = gc.jit(gc.grad(gc.grad(lambda a: a * a * a)))
+    along = gc.jit(lambda a: gc.jvp(lambda x: x * x, (a,), (gc.asarray(1.0),))[1])
+    same = gc.jit(gc.grad(lambda a: a))
+    for _ in range(2):
+        assert float(square(given)) == float(along(given)) == 2 * value
+        assert (float(twice(given)), float(same(given))) == (pytest.approx(6 * value), 1.0)
+
+
+def test_gradients_by_scalar_parameters_that_a_step_returns():
+    @gc.jit
+    def step(p):
+        gradients = gc.grad(lambda p: p[0] ** 2 + p[1] * p[0])(p)
+        return [q - 0.25 * g for q, g in zip(p, gradients, strict=True)]
+
+    p, expected = [gc.asarray(0.3), gc.asarray(2.0)], np.array([0.3, 2.0])
+    for _ in range(4):
+        p = step(p)
+        expected = expected - 0.25 * np.array([2 * expected[0] + expected[1], expected[0]])
+        np.testing.assert_allclose([float(x) for x in p], expected, rtol=1e-12)
+
+
+def test_gradients_by_a_number_inside_of_a_function_and_closed_over():
+    x = gc.asarray(np.arange(3.0))
+
+    @gc.jit
+    def step(a):
+        a.requires_grad_()
+        (a * a).backward()
+        return a.grad
+
+    assert [float(step(gc.asarray(v))) for v in (0.5, 2.0, 0.25)] == [1.0, 4.0, 0.5]
+    for value in (0.7, 2.0):
+        a = gc.asarray(value)
+        assert float(gc.jit(lambda x, a=a: gc.grad(lambda a: (a * a * x).sum())(a))(x)) == pytest.approx(6 * value)
+    filled = gc.jit(lambda n: gc.grad(lambda w: (w * w).sum())(gc.full((3,), n)))
+    assert [filled(n).tolist() for n in (2.0, 0.5)] == [[4.0] * 3, [1.0] * 3]
+    gc.random.seed(3)
+    drawn = gc.jit(lambda: gc.grad(lambda w: (w * w).sum())(gc.random.normal(size=3)))().tolist()
+    gc.random.seed(3)
+    assert drawn == (gc.random.normal(size=3) * 2).tolist()
+
+
+def test_an_array_that_is_returned_is_the_callers_own():
+    def f(x):
+        return x + 1, np.zeros(2)
+
+    jitted, x = gc.jit(f), gc.ones(3)
+    for _ in range(3):
+        array = jitted(x)[1]
+        assert array.tolist() == [0.0, 0.0]
+        array += 5
