@@ -51,7 +51,8 @@ def _accumulator(model, s: Accumulate) -> dict:
     return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": model.spell.identity(s),
             "combine": combine, "state": ["mean"] if s.op is M2 else [], "here": model.here(),
             "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in combine,
-            "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
+            "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]"),
+            "fold_at": combine.format(f"{s.name}_lane[l]{model.here()}", f"{s.name}_lane[l + half]{model.here()}")}
 
 
 def reduction(model, s: Loop) -> dict:
@@ -68,11 +69,12 @@ def reduction(model, s: Loop) -> dict:
         out["lets"] = model.statements(s.body[:-1], {})
         out["body"] = model.statements(inner.body, {x.name: partial(_fma, model) for x in sums})
     else:
-        out["kind"] = "columns"
+        out["kind"], out["across"] = "columns", order == "inner" and not out["exact"]
         for a, x in zip(out["accumulators"], sums, strict=True):
             names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
-            size = LEVELS * model.kernel.width * register_bytes(x.dtype)
-            a["levels"] = [(name, model.take_scratch(size)) for name in names]
+            size = model.kernel.width * register_bytes(x.dtype)
+            a["levels"] = [(name, model.take_scratch(LEVELS * size)) for name in names]
+            a["lane"] = model.take_scratch(LANES * size) if out["across"] else None
         _columns(model, s, inner.axis, (*s.body[:-1], *inner.body), sums, out)
     for x in sums:
         model.spell.arrays[x.name] = model.here()

@@ -51,10 +51,13 @@ def _of_thread(lowering: Lowering, total: int) -> int:
         return max(64, min(width, -(-total // settings.num_threads)))
     if lowering.tiled and lowering.block is not None:
         return max(GATHERED, total // (MANY_SQUARES * settings.num_threads) // GATHERED * GATHERED)
-    if lowering.tiled:
+    if lowering.tiled and not lowering.across:
         return width
     work = sum(prod(a.extent for a in stage.axes) for stage in lowering.stages)
-    return max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
+    rows = max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
+    if not lowering.across:
+        return rows
+    return rounded_up(max(rows, width), row) if row <= width else max(rows, width)
 
 
 def _least(lowering: Lowering, total: int) -> int:

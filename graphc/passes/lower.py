@@ -21,6 +21,7 @@ from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import LINE, vector_bytes
+from graphc.passes.across import lies_across, rows_of_tile
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
 from graphc.passes.chunks import GATHERED, chunk_of, rows_side_by_side
@@ -93,6 +94,8 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
         if lowering.axes[-1].extent >= ABREAST and len(lowering.computed()) <= WRITTEN_OUT:
             return lowering.finish()
     lowering, factors = _refined(group, schedule, choices)
+    if lies_across(lowering):
+        return _refined(group, schedule, choices, across=True)[0].finish()
     blocks = None if schedule.target.group else lowering.blocks()
     if lowering.is_narrow():
         for axes in lowering.windows():
@@ -107,11 +110,12 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     return lowering.finish()
 
 
-def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False) -> tuple[Lowering, dict]:
+def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False, across: bool = False
+             ) -> tuple[Lowering, dict]:
     """A group, built over axes that leave no divisions, where there are such, and these axes' factors."""
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
-        lowering = Lowering(group, schedule, factors, choices, short_rows=short_rows)
+        lowering = Lowering(group, schedule, factors, choices, short_rows=short_rows, across=across)
         lowering.build()
         wanted = lowering.refinements()
         if not wanted:
@@ -122,10 +126,11 @@ def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: boo
 
 class Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices,
-                 blocks: tuple[Axis, int] | None = None, written_out: tuple[Axis, ...] = (), short_rows: bool = False):
+                 blocks: tuple[Axis, int] | None = None, written_out: tuple[Axis, ...] = (), short_rows: bool = False,
+                 across: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
-        self.kind = "map" if short_rows else group.kind
-        self.short_rows = short_rows
+        self.kind = "map" if short_rows else "column" if across else group.kind
+        self.short_rows, self.across = short_rows, across
         self.block: Loop | None = None          # over the rows of a block, where there are such
         finished = group.anchors if self.kind in ("row", "column") else ()
         self.names = {a: f"{a.op.name}{k}" for k, a in enumerate(finished)}
@@ -149,6 +154,8 @@ class Lowering:
         """The longest segment of the last parallel axis that a tiled kernel takes at a time."""
         if any(a.op.kind == CONTRACT for a in self.group.anchors):
             return CONTRACT_TILE
+        if self.across:
+            return rows_of_tile(self.group)
         return chosen(self.choices, "columns") if self.kind in ("column", "scan") else None
 
     # ------------------------------------------------------------------------------------------------ spaces
