@@ -159,27 +159,116 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     }
 }
 
-/* the same for as many rows as there are forms for: each takes the compiler a twentieth of a second */
-static inline __attribute__((always_inline)) void gc_group(int64_t rows, const int vectors, const int from,
-    const int lines, const float *restrict x, const float *restrict b, int64_t b_stride, int64_t count,
-    float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
-    gc_ahead *ahead)
+/* the same for as many rows as there are forms for: each takes the compiler a twentieth of a second, and more than that
+   inside of gc_sweep */
+static void __attribute__((noinline)) gc_group_1(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    if (lines && vectors == 1)
-        gc_strip(GC_MOST, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
-                 ahead);
+    enum { VECTORS = GC_ACROSS, LINES = 2 * GC_LINES };
+    if (LINES && VECTORS == 1)
+        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
     else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
-                 ahead);
-    else if (rows == 4 && (GC_DOWN < 8 || from != 1))
-        gc_strip(4, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
-                 ahead);
-    else if (!lines && rows == 2)
-        gc_strip(2, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
-                 ahead);
-    else if (!lines)
-        gc_strip(1, vectors, from, lines, x, b, b_stride, count, panel, before, after, stride, down, more,
-                 ahead);
+        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == 4)
+        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES && rows == 2)
+        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES)
+        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_2(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    enum { VECTORS = GC_ACROSS, LINES = GC_LINES };
+    if (LINES && VECTORS == 1)
+        gc_strip(GC_MOST, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == 4 && GC_DOWN < 8)
+        gc_strip(4, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES && rows == 2)
+        gc_strip(2, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES)
+        gc_strip(1, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_3(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    enum { VECTORS = GC_ACROSS, LINES = GC_LINES };
+    if (LINES && VECTORS == 1)
+        gc_strip(GC_MOST, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == 4)
+        gc_strip(4, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES && rows == 2)
+        gc_strip(2, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES)
+        gc_strip(1, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_4(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    enum { VECTORS = 1, LINES = GC_STEPS * GC_VECTOR / 64 };
+    if (LINES && VECTORS == 1)
+        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == 4)
+        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES && rows == 2)
+        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES)
+        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_5(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    enum { VECTORS = 1, LINES = 0 };
+    if (LINES && VECTORS == 1)
+        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (rows == 4)
+        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES && rows == 2)
+        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
+    else if (!LINES)
+        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
+                 more, ahead);
 }
 
 /* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down` */
@@ -355,20 +444,20 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
                     float *after = (last ? sums : parts) + r * stride + n;
                     const int64_t down = MIN(rows - r, step = gc_sweep_step(rows - r, rows));
                     if (rows > 2 && some == GC_STRIP && step >= rows)
-                        gc_group(step, GC_ACROSS, 0, 2 * GC_LINES, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
+                        gc_group_1(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
                     else if (rows > 2 && some == GC_STRIP && !r)
-                        gc_group(step, GC_ACROSS, 1, GC_LINES, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
+                        gc_group_2(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
                     else if (rows > 2 && some == GC_STRIP)
-                        gc_group(step, GC_ACROSS, 2, GC_LINES, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
+                        gc_group_3(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
                     else if (gc_is_thin(rows))
-                        gc_group(step, 1, 0, GC_STEPS * GC_VECTOR / 64, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
+                        gc_group_4(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
                     else if (1)
-                        gc_group(step, 1, 0, 0, factors, y, y_stride, deep, panel,
-                                 before, after, stride, down, last && more, &ahead);
+                        gc_group_5(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
                 }
             }
         }
@@ -376,7 +465,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_e94b699a(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_fb4eba56(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
