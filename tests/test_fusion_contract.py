@@ -425,3 +425,14 @@ def test_columns_that_read_much_go_row_by_row(backend):
             assert ("GCC unroll 8" in kernel.source) == (reads == 4)
             whole = sum(x.numpy()[:, k:k + 200].sum(0) * (k + 2) for k in range(reads))
             np.testing.assert_allclose(summed.numpy(), whole, rtol=1e-4, atol=1e-3)
+
+
+def test_parts_of_a_stack_share_the_sums_that_they_are_computed_from():
+    """Sums along a short axis count as what they are written out to, so the parts are too much text to stand in the
+    loops of the stack: one loop computed all nine of them for each element, twenty times as long."""
+    f, (across, along) = array(9, 200, 400), (gc.asarray(np.arange(9.0) - k)[:, None, None] for k in (1, 4))
+    density = f.sum(axis=0)
+    u, v = ((f * weights).sum(axis=0) / density for weights in (across, along))
+    stacked = gc.stack([density * (1 + k * u + 4.5 * (k * v)**2 - 1.5 * (u**2 + v**2)) for k in range(9)])
+    plan = gc.plan(f + (stacked - f) / 0.6)
+    assert len(plan.kernels) <= 2 and plan.flops < 200 * 200 * 400     # 4,608 for each place before

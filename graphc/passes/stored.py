@@ -163,16 +163,20 @@ def _below_movement(node: Node) -> Node:
 
 
 def _text(node: Node, stored: set[Node], anchors: set[Node], most: int) -> int:
-    """How many expressions stand under one, down to what lies in memory, itself included; no more than `most` + 1."""
-    seen, stack = {node}, [node]
-    while stack and len(seen) <= most:
-        below = stack.pop()
+    """How many expressions stand under one, down to what lies in memory, itself included, where short reductions are
+    written out; hardly more than `most`."""
+    seen, stack, text = {node}, [(node, 1)], 0
+    while stack and text <= most:
+        below, copies = stack.pop()
+        text += copies
         if below.op.kind == SOURCE or below is not node and (below in stored or below in anchors):
             continue
+        if is_short(below) and below not in anchors:
+            copies *= below.srcs[0].shape[below.attrs[0]]
         new = set(below.srcs) - seen
         seen |= new
-        stack += new
-    return len(seen)
+        stack += [(src, copies) for src in new]
+    return text
 
 
 def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
