@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
+from test_jit import traces
 
 import graphc as gc
 from graphc.errors import IntegerOverflow
@@ -113,3 +115,25 @@ def test_an_array_that_is_returned_is_the_callers_own():
         array = jitted(x)[1]
         assert array.tolist() == [0.0, 0.0]
         array += 5
+
+
+def test_arguments_by_name_are_the_same_call(compiled):
+    def f(x, scale=1.0, /, shift=0.0, power=1, *, last=0.0):
+        return (x * scale + shift) ** power + last
+
+    jitted, x = gc.jit(f, static_argnames="power"), gc.asarray([1.0, 2.0])
+    calls = [((x, 2.0, 3.0, 2), {}), ((x, 2.0), {"shift": 3.0, "power": 2}), ((x, 2.0), {"power": 2, "shift": 3.0})]
+    assert [jitted(*args, **kwargs).tolist() for args, kwargs in calls] == [[25.0, 49.0]] * 3
+    assert traces(jitted) == 1 and jitted.plan(x, 2.0, power=2, shift=3.0) is not None and traces(jitted) == 1
+    assert jitted(x, power=2).tolist() == f(x, power=2).tolist() == [1.0, 4.0]
+    assert jitted(x, last=1.0).tolist() == [2.0, 3.0]
+    with pytest.raises(TypeError, match="scale"):
+        jitted(x, scale=2.0)
+
+    def passed_on(*args, **kwargs):     # it looks for its names itself
+        return args[0] * kwargs["scale"]
+
+    functools.update_wrapper(passed_on, lambda x, scale: x * scale)
+    assert gc.jit(passed_on)(x, scale=2.0).tolist() == [2.0, 4.0]
+    method = gc.jit(gc.nn.Linear(2, 1, bias=False).forward)
+    assert method(x=x.astype("float32")).tolist() == method(x.astype("float32")).tolist()

@@ -98,6 +98,7 @@ class Jitted:
         self._static = _places_and_names(f, static_argnums, static_argnames, "static_argnums")
         self._donated = _places_and_names(f, donate_argnums, (), "donate_argnums")
         self._plain = not (self._static or self._donated or check)
+        self._names = _names_in_order(f)
         self._replays: dict[tuple, list[Replay]] = {}
         self._fast: Callable = _never           # of the replay that ran last
 
@@ -114,6 +115,8 @@ class Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args, **kwargs):
+        if kwargs:
+            args, kwargs = self._in_order(args, kwargs)
         if not kwargs:
             result = self._fast(args)
             if result is not MISS:
@@ -139,6 +142,13 @@ class Jitted:
         if self._check:
             self._compare(call)
         return self._run(call, args, kwargs)
+
+    def _in_order(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Arguments that are given by name in their places, if all are: it is the same call, and the common one."""
+        names = self._names[len(args):len(args) + len(kwargs)]
+        if kwargs.keys() != set(names):
+            return args, kwargs
+        return (*args, *[kwargs[name] for name in names]), {}
 
     def _call_plain(self, args: tuple):
         """The result of a call with tensors in memory and numbers, by a replay that is there; else MISS.
@@ -192,7 +202,7 @@ class Jitted:
 
     def plan(self, *args, **kwargs):
         """The Plan of what a call with these arguments launches; nothing runs. None if it launches nothing."""
-        call = self._read(self._parts(args, kwargs))
+        call = self._read(self._parts(*self._in_order(args, kwargs)))
         return (self._find(call) or self._trace(call)).plan()
 
     def _parts(self, args: tuple, kwargs: dict) -> list[Part]:
@@ -259,6 +269,16 @@ def _to_front(replays: list[Replay], place: int) -> None:
     """To look through all that another one closes over takes longer than some programs. Under the lock."""
     if place:
         replays.insert(0, replays.pop(place))
+
+
+def _names_in_order(f: Callable) -> tuple[str, ...]:
+    """The names of arguments that may be given by position as well; "" for one that has to be."""
+    try:
+        parameters = inspect.signature(f, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):     # a builtin without a signature
+        return ()
+    return tuple(["" if p.kind is p.POSITIONAL_ONLY else p.name for p in parameters
+                  if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])
 
 
 def _places_and_names(f: Callable, places, names, what: str) -> frozenset:
