@@ -194,10 +194,7 @@ class Jitted:
                 return MISS
         if replay.inline:
             return self._f(*args)
-        if replay.fast is None:
-            kinds = [arg.__class__ for arg in args]
-            replay.fast = written_out(replay, kinds, nodes[:count], key[:5]) or _never
-        self._fast = replay.fast
+        self._be_quick(replay, [arg.__class__ for arg in args], nodes[:count], key)
         return replay.run(handles, nodes, numbers)
 
     def plan(self, *args, **kwargs):
@@ -221,11 +218,21 @@ class Jitted:
             with driver.lock:
                 handles = list(call.handles)
                 nodes = [handle.node for handle in handles]
+                own = nodes.copy()
                 accepted = replay.accepts(handles, nodes)
                 if accepted and replay.in_place:
+                    own.clear()
                     return replay.run(handles, nodes, call.numbers)
             if accepted:    # else another thread has just assigned to a tensor
+                if self._plain and not kwargs:
+                    self._be_quick(replay, [part.form() for part in call.parts], own, call.key)
                 return replay.run(handles, nodes, call.numbers)
+
+    def _be_quick(self, replay: Replay, forms: Sequence, nodes: list[Node], key: Sequence) -> None:
+        """The next call is probably like this one."""
+        if replay.fast is None:
+            replay.fast = written_out(replay, forms, nodes, tuple(key[:5])) or _never
+        self._fast = replay.fast
 
     def _find(self, call: Call) -> Replay | None:
         """The replay that fits a call. Closed-over tensors that are not computed yet are realized for it."""
@@ -317,6 +324,18 @@ class Part:
         leaves, self.structure = ([arg], LEAF) if static else flatten(arg)
         self.leaves = [(arg, "static", ())] if static else [_leaf(value) for value in leaves]
         self.tensors = [tensor for _, _, tensors in self.leaves for tensor in tensors]
+
+    def form(self):
+        """Its class, or its structure with the classes of its leaves: as `written_out` takes it."""
+        return _form(self.structure, iter(self.leaves))
+
+
+def _form(structure, leaves: Iterator):
+    if structure == LEAF:
+        value, kind, _ = next(leaves)
+        return value.__class__ if kind in ("tensor", "number") else None
+    kind, names, parts = structure
+    return kind, names, [_form(part, leaves) for part in parts]
 
 
 def _leaf(value) -> tuple[Any, str, Sequence[Tensor]]:

@@ -1,9 +1,10 @@
 """The common call of a jitted function, written out as Python without loops and inner calls.
 
-Tensors and numbers by position, results that are fresh tensors: for these a call is a few comparisons and the call of
-the native library, and what costs is Python's own frames and loops. So for each such Replay a function is written and
-compiled, as the standard library does for namedtuples. It returns MISS where anything is not as it was: then the way of
-jitted.py is gone, which also tells what is wrong with an index: a call without side effects may be made again.
+Tensors and numbers, by position and in tuples, lists and dicts, results that are fresh tensors: for these a call is a
+few comparisons and the call of the native library, and what costs is Python's own frames and loops. So for each such
+Replay a function is written and compiled, as the standard library does for namedtuples. It returns MISS where anything
+is not as it was: then the way of jitted.py is gone, which also tells what is wrong with an index: a call without side
+effects may be made again.
 """
 from __future__ import annotations
 
@@ -28,11 +29,14 @@ _FORMATS = {dt.float32: "f4x", dt.float64: "d", dt.int64: "q", dt.uint64: "Q"}  
 _TREES = {tuple: "({},)", list: "[{}]"}
 
 
-def written_out(replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple) -> Callable | None:
+def written_out(replay: Replay, forms: Sequence, nodes: Sequence[Node], surroundings: tuple) -> Callable | None:
     """A function of the arguments of a call, as a tuple; None where the replay is not of the common kind.
 
-    kinds: Tensor, float or int for each argument. nodes: those of the call. surroundings: as in the key.
+    forms: for each argument Tensor, float or int, or (tuple, list or dict; keys, all of them text; forms of what it
+    holds). nodes: those of the call. surroundings: as in the key.
     """
+    if not all(map(_is_common, forms)):
+        return None
     direct = getattr(getattr(replay.entry, "executable", None), "direct", None)
     if direct is None or direct.big or replay.structure != LEAF and (
             replay.structure[0] not in _TREES or any(part != LEAF for part in replay.structure[2])):
@@ -46,12 +50,21 @@ def written_out(replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], su
         return None
     if any(node.tracked or node.value is None for node in (*nodes, *(handle.node for handle in replay.closed))):
         return None
-    return _Writer(replay, kinds, [*nodes, *(handle.node for handle in replay.closed)], surroundings, direct).function()
+    return _Writer(replay, forms, [*nodes, *(handle.node for handle in replay.closed)], surroundings, direct).function()
+
+
+def _is_common(form) -> bool:
+    if form.__class__ is not tuple:
+        return form in (Tensor, float, int)
+    kind, keys, parts = form
+    return (kind in (tuple, list) or kind is dict and keys.__class__ is tuple) and all(map(_is_common, parts))
 
 
 class _Writer:
-    def __init__(self, replay: Replay, kinds: Sequence[type], nodes: Sequence[Node], surroundings: tuple, direct):
-        self.replay, self.kinds, self.nodes, self.surroundings, self.direct = replay, kinds, nodes, surroundings, direct
+    def __init__(self, replay: Replay, forms: Sequence, nodes: Sequence[Node], surroundings: tuple, direct):
+        self.replay, self.forms, self.nodes, self.surroundings, self.direct = replay, forms, nodes, surroundings, direct
+        self.tensors: list[str] = []
+        self.numbers: list[str] = []
         self.names = {"Tensor": Tensor, "MISS": MISS, "tracing": tracing, "driver": driver, "settings": settings,
                       "marks": driver.marks, "dt": dt, "blank": object.__new__, "leaf": buffer,
                       "device": replay.device, "errors": (struct.error, OverflowError, IndexFault)}
@@ -69,17 +82,28 @@ class _Writer:
 
     def arguments(self) -> list[str]:
         """Take the arguments, and hold on to the nodes under the lock; see Jitted.__call__."""
-        args = [f"a{k}" for k in range(len(self.kinds))]
-        lines = [f"if len(args) != {len(args)} or tracing.watchers: return MISS"]
-        if args:
-            lines += [f"{', '.join(args)}, = args"]
-        for arg, kind in zip(args, self.kinds, strict=True):
-            lines += [f"if {arg}.__class__ is not {self.name('kind', kind)}: return MISS"]
-        tensors = [arg for arg, kind in zip(args, self.kinds, strict=True) if kind is Tensor]
-        self.numbers = [arg for arg, kind in zip(args, self.kinds, strict=True) if kind is not Tensor]
-        tensors += [self.name("closed", handle) for handle in self.replay.closed]
+        lines = [f"if len(args) != {len(self.forms)} or tracing.watchers: return MISS",
+                 *self.parts("a", "args", self.forms)]
+        tensors = [*self.tensors, *(self.name("closed", handle) for handle in self.replay.closed)]
         if tensors:
             lines += ["with driver.lock:", *(f"    n{k} = {tensor}.node" for k, tensor in enumerate(tensors))]
+        return lines
+
+    def parts(self, name: str, held: str, forms: Sequence) -> list[str]:
+        """Give what something holds names of its own, and look whether it is of these forms."""
+        args = [f"{name}{k}" for k in range(len(forms))]
+        lines = [f"{', '.join(args)}, = {held}"] if args else []
+        for arg, form in zip(args, forms, strict=True):
+            kind, keys, inner = form if form.__class__ is tuple else (form, None, None)
+            lines += [f"if {arg}.__class__ is not {self.name('kind', kind)}: return MISS"]
+            if inner is None:
+                (self.tensors if kind is Tensor else self.numbers).append(arg)
+                continue
+            if kind is dict:
+                lines += [f"if (*{arg},) != {self.name('keys', keys)}: return MISS"]
+            else:
+                lines += [f"if len({arg}) != {len(inner)}: return MISS"]
+            lines += self.parts(f"{arg}_", f"{arg}.values()" if kind is dict else arg, inner)
         return lines
 
     def guards(self) -> list[str]:
