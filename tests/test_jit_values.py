@@ -169,3 +169,19 @@ def test_calls_with_trees_are_quick(compiled, tree):
         assert f(make(a, b, 2.0), x).tolist() == [6.0, 16.0]
     if tree == "tuple":
         assert gc.grad(lambda tree: f(tree, x).sum())((a, b, 2.0))[0].tolist() == [2.0, 2.0]
+
+
+def test_calls_with_static_arguments_are_quick(compiled):
+    f = gc.jit(lambda x, n, mode, last=None: x * n + (1 if mode else 0) + (0 if last is None else len(last)),
+               static_argnums=1)
+    x = gc.asarray([1.0, 2.0])
+    for _ in range(3):
+        assert f(x, 3, True).tolist() == [4.0, 7.0]
+    assert f._fast((x, 3, True)).tolist() == [4.0, 7.0]
+    assert f._fast((x, 3, 1)) is MISS
+    for other in ((x, 4, True), (x, 3, False), (x, True, True), (x, 3.0, True), (x, 3, True, None)):
+        assert f._fast(other) is MISS
+        assert f(*other).tolist() == f._f(*other).tolist()
+    for last in ("it's", 'a "b" \n', None, "it's"):
+        for _ in range(3):
+            assert f(x, 2, False, last).tolist() == f._f(x, 2, False, last).tolist()

@@ -24,7 +24,7 @@ from graphc.tensor import Tensor, history
 from graphc.tracing import Trace, current, stand_for_values
 from graphc.tracing.replay import FACTS, STATIC, Replay, Unfit, record, spec_of
 from graphc.tracing.steady import run_and_watch
-from graphc.tracing.written_out import MISS, written_out
+from graphc.tracing.written_out import MISS, Known, written_out
 
 VARIANTS = 8        # traces of one signature that differ in the tensors the function closes over
 SIGNATURES = 1024   # of one function; the oldest goes first
@@ -224,7 +224,7 @@ class Jitted:
                     own.clear()
                     return replay.run(handles, nodes, call.numbers)
             if accepted:    # else another thread has just assigned to a tensor
-                if self._plain and not kwargs:
+                if not (kwargs or self._donated or self._check):
                     self._be_quick(replay, [part.form() for part in call.parts], own, call.key)
                 return replay.run(handles, nodes, call.numbers)
 
@@ -333,7 +333,7 @@ class Part:
 def _form(structure, leaves: Iterator):
     if structure == LEAF:
         value, kind, _ = next(leaves)
-        return value.__class__ if kind in ("tensor", "number") else None
+        return Known(value) if kind == "static" else value.__class__
     kind, names, parts = structure
     return kind, names, [_form(part, leaves) for part in parts]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import graphc.tracing as tracing
 from graphc import driver
@@ -32,8 +32,8 @@ _TREES = {tuple: "({},)", list: "[{}]"}
 def written_out(replay: Replay, forms: Sequence, nodes: Sequence[Node], surroundings: tuple) -> Callable | None:
     """A function of the arguments of a call, as a tuple; None where the replay is not of the common kind.
 
-    forms: for each argument Tensor, float or int, or (tuple, list or dict; keys, all of them text; forms of what it
-    holds). nodes: those of the call. surroundings: as in the key.
+    forms: for each argument Tensor, float or int, what is Known, or (tuple, list or dict; keys, all of them text; forms
+    of what it holds). nodes: those of the call. surroundings: as in the key.
     """
     if not all(map(_is_common, forms)):
         return None
@@ -53,7 +53,15 @@ def written_out(replay: Replay, forms: Sequence, nodes: Sequence[Node], surround
     return _Writer(replay, forms, [*nodes, *(handle.node for handle in replay.closed)], surroundings, direct).function()
 
 
+class Known(NamedTuple):
+    """A static argument: a call with another one is another."""
+
+    value: Any
+
+
 def _is_common(form) -> bool:
+    if form.__class__ is Known:
+        return form.value.__class__ in (bool, int, str, type(None))
     if form.__class__ is not tuple:
         return form in (Tensor, float, int)
     kind, keys, parts = form
@@ -95,15 +103,18 @@ class _Writer:
         lines = [f"{', '.join(args)}, = {held}"] if args else []
         for arg, form in zip(args, forms, strict=True):
             kind, keys, inner = form if form.__class__ is tuple else (form, None, None)
+            if form.__class__ is Known:
+                kind = form.value.__class__
             lines += [f"if {arg}.__class__ is not {self.name('kind', kind)}: return MISS"]
-            if inner is None:
+            if form.__class__ is Known:
+                lines += [f"if {arg} != {form.value!r}: return MISS"]
+            elif inner is None:
                 (self.tensors if kind is Tensor else self.numbers).append(arg)
-                continue
-            if kind is dict:
-                lines += [f"if (*{arg},) != {self.name('keys', keys)}: return MISS"]
+            elif kind is dict:
+                lines += [f"if (*{arg},) != {self.name('keys', keys)}: return MISS",
+                          *self.parts(f"{arg}_", f"{arg}.values()", inner)]
             else:
-                lines += [f"if len({arg}) != {len(inner)}: return MISS"]
-            lines += self.parts(f"{arg}_", f"{arg}.values()" if kind is dict else arg, inner)
+                lines += [f"if len({arg}) != {len(inner)}: return MISS", *self.parts(f"{arg}_", arg, inner)]
         return lines
 
     def guards(self) -> list[str]:
