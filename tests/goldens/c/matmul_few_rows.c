@@ -159,116 +159,67 @@ static inline __attribute__((always_inline)) void gc_strip(const int rows, const
     }
 }
 
-/* the same for as many rows as there are forms for: each takes the compiler a twentieth of a second, and more than that
-   inside of gc_sweep */
 static void __attribute__((noinline)) gc_group_1(int64_t rows, const float *restrict x,
     const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
     float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    enum { VECTORS = GC_ACROSS, LINES = 2 * GC_LINES };
-    if (LINES && VECTORS == 1)
-        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 0, 2 * GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
     else if (rows == 4)
-        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES && rows == 2)
-        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES)
-        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+        gc_strip(4, GC_ACROSS, 0, 2 * GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
 }
 
 static void __attribute__((noinline)) gc_group_2(int64_t rows, const float *restrict x,
     const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
     float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    enum { VECTORS = GC_ACROSS, LINES = GC_LINES };
-    if (LINES && VECTORS == 1)
-        gc_strip(GC_MOST, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 1, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
     else if (rows == 4 && GC_DOWN < 8)
-        gc_strip(4, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES && rows == 2)
-        gc_strip(2, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES)
-        gc_strip(1, VECTORS, 1, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+        gc_strip(4, GC_ACROSS, 1, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
 }
 
 static void __attribute__((noinline)) gc_group_3(int64_t rows, const float *restrict x,
     const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
     float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    enum { VECTORS = GC_ACROSS, LINES = GC_LINES };
-    if (LINES && VECTORS == 1)
-        gc_strip(GC_MOST, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 2, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
     else if (rows == 4)
-        gc_strip(4, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES && rows == 2)
-        gc_strip(2, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES)
-        gc_strip(1, VECTORS, 2, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+        gc_strip(4, GC_ACROSS, 2, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
 }
 
 static void __attribute__((noinline)) gc_group_4(int64_t rows, const float *restrict x,
     const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
     float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    enum { VECTORS = 1, LINES = GC_STEPS * GC_VECTOR / 64 };
-    if (LINES && VECTORS == 1)
-        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == 4)
-        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES && rows == 2)
-        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES)
-        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+    if (rows == GC_MOST)
+        gc_strip(GC_MOST, 1, 0, GC_STEPS * GC_VECTOR / 64, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
 }
 
 static void __attribute__((noinline)) gc_group_5(int64_t rows, const float *restrict x,
     const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
     float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
 {
-    enum { VECTORS = 1, LINES = 0 };
-    if (LINES && VECTORS == 1)
-        gc_strip(GC_MOST, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (rows == GC_DOWN)
-        gc_strip(GC_DOWN, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
     else if (rows == 4)
-        gc_strip(4, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES && rows == 2)
-        gc_strip(2, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
-    else if (!LINES)
-        gc_strip(1, VECTORS, 0, LINES, x, b, b_stride, count, panel, before, after, stride, down,
-                 more, ahead);
+        gc_strip(4, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 2)
+        gc_strip(2, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 1)
+        gc_strip(1, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
 }
 
 /* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down` */
@@ -465,7 +416,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_fb4eba56(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_b18c1788(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
