@@ -212,7 +212,8 @@ class Jitted:
 
     def _run(self, call: Call, args: tuple, kwargs: dict):
         while True:
-            replay = self._find(call) or self._trace(call)
+            known = self._find(call)
+            replay = known or self._trace(call)
             if replay.inline:
                 return self._f(*args, **kwargs)
             with driver.lock:
@@ -224,7 +225,7 @@ class Jitted:
                     own.clear()
                     return replay.run(handles, nodes, call.numbers)
             if accepted:    # else another thread has just assigned to a tensor
-                if not (kwargs or self._donated or self._check):
+                if known is not None and not (kwargs or self._donated or self._check):
                     self._be_quick(replay, [part.form() for part in call.parts], own, call.key)
                 return replay.run(handles, nodes, call.numbers)
 
