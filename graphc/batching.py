@@ -29,6 +29,7 @@ from graphc.ir.body import Body, depending
 from graphc.ir.node import Node, buffer, const, make, topological, untracked
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 
 def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
@@ -85,7 +86,7 @@ def vmap(f: Callable, in_axes=0, out_axes=0) -> Callable:
     return wrapped
 
 
-_NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
+_NUMBERS = (bool, int, float, complex, np.generic, np.ndarray, Scalar)
 
 
 def _axes(axes, tree, name: str) -> list:

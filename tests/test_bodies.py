@@ -92,3 +92,7 @@ def test_a_number_of_the_caller_is_as_weak_as_a_carry_under_jit(run):
     for start in (1.5, 1):
         assert (summed(start, x).dtype, float(summed(start, x))) == (gc.float32, start + 6)
     assert (grown(1.5, h).dtype, float(grown(1.5, h))) == (gc.float16, 121.5)
+
+
+def test_vmap_repeats_a_number_of_the_caller(run):
+    assert run(lambda s, x: gc.vmap(lambda v: s)(x))(2.5, gc.ones(3)).tolist() == [2.5] * 3

@@ -556,3 +556,13 @@ def test_places_in_a_deque_the_order_of_a_dict_and_nothing_where_a_tensor_comes(
     np.testing.assert_allclose(mapped(x).numpy(), np.float32(before[2]) + 8, rtol=1e-6)
     queue.appendleft(x)
     assert last().tolist() == [1.0] * 3
+
+
+def test_the_order_of_a_dict_whose_keys_are_tensors():
+    """Keys are not compared: whether two tensors are equal is no yes or no."""
+    first, second = gc.asarray([1.0, 2.0]).realize(), gc.asarray([1.0, 2.0]).realize()
+    moments = {first: gc.ones(2).realize(), second: gc.zeros(2).realize()}
+    f = gc.jit(lambda: next(iter(moments.values())) * 1)
+    assert f().tolist() == f().tolist() == [1.0, 1.0]
+    moments[first] = moments.pop(first)
+    assert f().tolist() == f().tolist() == [0.0, 0.0]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -22,8 +23,14 @@ class Config:
     name: str = ""
 
 
+class Pair(NamedTuple):
+    scale: float
+    other: int = 0
+
+
 @pytest.mark.parametrize("values", [[(1,), (1.0,), (True,), (0.0,), (-0.0,)], [Config(1), Config(1.0), Config(-0.0)],
-                                    [((2, 1),), ((2, 1.0),)]], ids=["tuples", "dataclasses", "nested"])
+                                    [((2, 1),), ((2, 1.0),)], [Pair(1), Pair(1.0), (1, 0)]],
+                         ids=["tuples", "dataclasses", "nested", "namedtuples"])
 def test_static_values_that_are_equal_and_not_the_same(values):
     def f(x, s):
         number = s.scale if isinstance(s, Config) else s[0][1] if isinstance(s[0], tuple) else s[0]
@@ -51,6 +58,29 @@ def test_integers_beyond_the_dtype_of_a_tensor_are_as_without_jit(f, fits, beyon
     for n in (fits, beyond, fits, beyond):
         found, expected = jitted(SMALL, n), f(SMALL, n)
         assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+def test_random_numbers_go_on_behind_an_integer_beyond_the_dtype(backend):
+    """The call that it is too large for had drawn already when it was made anew."""
+    def f(x, n):
+        return (x > n) + gc.random.uniform(size=3)
+
+    results = []
+    for called in (f, gc.jit(f)):
+        gc.random.seed(5)
+        results.append([called(SMALL, n).tolist() for n in (1, -1, 2, 300, 2)])
+    assert results[0] == results[1]
+
+    def count(n):
+        offset.assign(offset + 1)
+        return (SMALL > n) + gc.random.uniform(size=3) + offset
+
+    results = []
+    for called in (count, gc.jit(count)):
+        gc.random.seed(6)
+        offset = gc.zeros(()).realize()
+        results.append([called(n).tolist() for n in (1, 1, 1, 1, -1, 1, -1, 2)])
+    assert results[0] == results[1]
 
 
 def test_an_integer_that_can_not_be_added_says_where():

@@ -118,6 +118,13 @@ class Generator(Distributions):
             self._offset = (offset + count) & _MASK
         return key, offset
 
+    def retreat(self, state: tuple[int, int], count: int) -> None:
+        """Give these numbers back, unless others have been drawn since."""
+        key, offset = state
+        with self._lock:
+            if (self._key, self._offset) == (key, (offset + count) & _MASK):
+                self._offset = offset
+
     # ---- bits
 
     def bits(self, size=()) -> Tensor:

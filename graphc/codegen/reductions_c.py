@@ -51,8 +51,7 @@ def _accumulator(model, s: Accumulate) -> dict:
     return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": model.spell.identity(s),
             "combine": combine, "state": ["mean"] if s.op is M2 else [], "here": model.here(),
             "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in combine,
-            "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]"),
-            "fold_at": combine.format(f"{s.name}_lane[l]{model.here()}", f"{s.name}_lane[l + half]{model.here()}")}
+            "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
 
 
 def reduction(model, s: Loop) -> dict:

@@ -55,9 +55,10 @@ def _of_thread(lowering: Lowering, total: int) -> int:
         return width
     work = sum(prod(a.extent for a in stage.axes) for stage in lowering.stages)
     rows = max(1, min(ROW_CHUNK // max(work, 1), -(-total // 8)))
-    if not lowering.across:
-        return rows
-    return rounded_up(max(rows, width), row) if row <= width else max(rows, width)
+    if lowering.across:
+        rows = max(rows, width)
+        return rounded_up(rows, row) if row <= rows else rows   # whole rows of what lies side by side
+    return rows
 
 
 def _least(lowering: Lowering, total: int) -> int:

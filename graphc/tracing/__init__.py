@@ -359,6 +359,18 @@ def numbers_of(tape: list[tuple], given: Sequence, draws: dict) -> list:
     return values
 
 
+class Unfit(Exception):
+    """A number does not fit the dtype that a program takes it in: what the function makes of it depends on its value,
+    as whether an unsigned integer is above -1. So the function is called as it is."""
+
+
+def undraw(tape: list[tuple], values: list, draws: dict) -> None:
+    """Let the generators give once more what was drawn for these numbers of a tape."""
+    for (kind, *rest), value in zip(tape, values, strict=True):
+        if kind == "draw":
+            rest[0].retreat(value, draws[rest[0]])
+
+
 # ------------------------------------------------------------------------------------------------------------- modules
 
 class Outside:

@@ -21,8 +21,8 @@ from graphc.errors import JitError
 from graphc.ir.node import Node
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.tensor import Tensor, history
-from graphc.tracing import Trace, current, stand_for_values
-from graphc.tracing.replay import FACTS, STATIC, Replay, Unfit, record, spec_of
+from graphc.tracing import Trace, Unfit, current, stand_for_values
+from graphc.tracing.replay import FACTS, STATIC, Replay, record, spec_of
 from graphc.tracing.steady import run_and_watch
 from graphc.tracing.written_out import MISS, Known, written_out
 
@@ -219,14 +219,13 @@ class Jitted:
             with driver.lock:
                 handles = list(call.handles)
                 nodes = [handle.node for handle in handles]
-                own = nodes.copy()
+                count = len(nodes)
                 accepted = replay.accepts(handles, nodes)
                 if accepted and replay.in_place:
-                    own.clear()
                     return replay.run(handles, nodes, call.numbers)
             if accepted:    # else another thread has just assigned to a tensor
                 if known is not None and not (kwargs or self._donated or self._check):
-                    self._be_quick(replay, [part.form() for part in call.parts], own, call.key)
+                    self._be_quick(replay, [part.form() for part in call.parts], nodes[:count], call.key)
                 return replay.run(handles, nodes, call.numbers)
 
     def _be_quick(self, replay: Replay, forms: Sequence, nodes: list[Node], key: Sequence) -> None:
@@ -450,8 +449,8 @@ def _static_key(value) -> tuple:
 
 def _exactly(value):
     """What equals another value only if both are the same: 1 == 1.0, 0.0 == -0.0, and nan != nan."""
-    if type(value) in (tuple, frozenset):
-        return type(value)([(type(x), _exactly(x)) for x in value])
+    if isinstance(value, (tuple, frozenset)):
+        return (tuple if isinstance(value, tuple) else frozenset)([(type(x), _exactly(x)) for x in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [getattr(value, field.name) for field in dataclasses.fields(value) if field.compare]
         return value, _exactly(tuple([x for x in fields if isinstance(x, Hashable)]))

@@ -27,13 +27,13 @@ from graphc.tensor import Tensor
 MOST = 10_000       # objects that are looked at; what lies farther away is not found
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"} | {"graphc", "numpy", "scipy"}
 _PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, DType)
-_ORDERED = (dict, OrderedDict, defaultdict)     # no code of the user's tells their keys
+_ORDERED = (dict, OrderedDict, defaultdict)     # no code of the user's tells their order
 _absent = object()
 _numbers = itertools.count(1)
 
 # (how to look, where, key, what is there)
 Place = tuple[Callable, Any, Any, Any]
-# (len, or tuple for the keys of a dict in their order; of what; what that gives)
+# (len, or _order; of what; what that gives)
 Size = tuple[Callable, Any, Any]
 
 
@@ -49,7 +49,7 @@ class Counted:
         before = self.__dict__.get(name, _absent)
         super().__setattr__(name, value)
         if before is not value and before is not _absent and not (
-                isinstance(before, _PLAIN) and (before is not None or isinstance(value, _PLAIN))):
+                isinstance(before, _PLAIN) and isinstance(value, _PLAIN)):
             count_change()
 
     def __delattr__(self, name: str) -> None:
@@ -73,7 +73,7 @@ class Places:
         while waiting and len(met) < MOST:
             holder = waiting.popleft()
             if _is(holder, (list, dict, set, deque)):
-                measure = tuple if type(holder) in _ORDERED else len
+                measure = _order if type(holder) in _ORDERED else len
                 self._sizes[id(holder)] = measure, holder, measure(holder)
             for owner, place, child in itertools.islice(_inside(holder), MOST):
                 counted = _is(owner, Counted) and place is not None and place[1] is vars(owner)
@@ -103,6 +103,11 @@ class Places:
                     if owner in self._sizes:
                         sizes.append(self._sizes[owner])
         return loose, counts, sizes
+
+
+def _order(held: dict) -> list[int]:
+    """Which keys a dict has, in their order. They are not compared, which would run code: they may be tensors."""
+    return [*map(id, held)]
 
 
 def hold(places: Sequence[Place]) -> bool:

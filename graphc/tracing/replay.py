@@ -23,7 +23,7 @@ from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
-from graphc.tracing import Outside, Scalar, Trace, fixed, grad_of, numbers_of, recording
+from graphc.tracing import Outside, Scalar, Trace, Unfit, fixed, grad_of, numbers_of, recording, undraw
 from graphc.tracing.places import Places
 from graphc.tracing.steady import Steady, fits
 
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from graphc.tracing.jitted import Call
 
 _blank = object.__new__
-
-
-class Unfit(Exception):
-    """A number does not fit the dtype that a program takes it in: what the function makes of it depends on its value,
-    as whether an unsigned integer is above -1. So the function is called as it is."""
 
 
 PENDING = ("pending",)      # of one that is still to be computed
@@ -318,11 +313,15 @@ class Replay:
         given = [p for p in self.in_place if _is_free(nodes, self.inputs[p])]
         values = numbers_of(self.tape, numbers, self.draws)
         words = self.words.copy()
-        for word, source in self.patches:
-            words[word] = source.word(values, nodes)
         pool = nodes + self.extras
-        for k, source in self.scalars:
-            pool[len(nodes) + k] = source.node(values, nodes)
+        try:
+            for word, source in self.patches:
+                words[word] = source.word(values, nodes)
+            for k, source in self.scalars:
+                pool[len(nodes) + k] = source.node(values, nodes)
+        except Unfit:
+            undraw(self.tape, values, self.draws)
+            raise
         if self.roots:
             buffers = self._compute(nodes, words, given)
             pool = [buffer(dtype, shape, value, self.device, site)
@@ -431,8 +430,8 @@ def word_of(value, dtype: DType) -> int:
             pass
     try:
         return const_words(scalar(value, dtype, "jit"))
-    except IntegerOverflow as error:
-        raise Unfit(*error.args) from None
+    except IntegerOverflow:
+        raise Unfit from None
 
 
 _WORD = struct.Struct("<q")

@@ -21,7 +21,7 @@ from graphc.runtime.backend import IndexFault
 from graphc.runtime.buffers import PooledBuffer, pool
 from graphc.runtime.counters import counters
 from graphc.tensor import Tensor, rebinding
-from graphc.tracing import numbers_of
+from graphc.tracing import Unfit, numbers_of, undraw
 from graphc.tracing.written_out import MISS
 
 if TYPE_CHECKING:
@@ -119,9 +119,13 @@ class Steady:
         values = numbers_of(replay.tape, numbers, replay.draws)
         for word, place in self.arguments:
             words[word] = nodes[place].value.address
-        for word, source in replay.patches:
-            if word < direct.params:
-                words[self.first_param + word] = source.word(values, nodes)
+        try:
+            for word, source in replay.patches:
+                if word < direct.params:
+                    words[self.first_param + word] = source.word(values, nodes)
+        except Unfit:
+            undraw(replay.tape, values, replay.draws)
+            raise
         outputs = [pool.allocate(nbytes) for _, nbytes in self.fresh]
         for (word, _), output in zip(self.fresh, outputs, strict=True):
             words[word] = output.address
