@@ -17,7 +17,7 @@ from msgspec import Struct
 from graphc.errors import CompileError
 from graphc.runtime import cache
 from graphc.runtime.backend import meanwhile
-from graphc.runtime.compiler import OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
+from graphc.runtime.compiler import LIBRARIES, OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
 from graphc.runtime.counters import counters
 
 PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { return sqrt(x); }\n"
@@ -28,24 +28,23 @@ PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { re
 
 def interview(command: tuple[str, ...]) -> dict:
     base = [*REQUIRED, *STRICT]
-    with _begin(_probe(command, [*base, *OPTIONAL])) as trial:  # the slowest question first, and work beside it
+    with _begin(_probe(command, [*base, *OPTIONAL], LIBRARIES)) as trial:  # the slowest question first, and work beside it
         try:
             for work in meanwhile:
                 work()
             identity = _identity(command)
-            accepted = list(OPTIONAL)
+            flags, libraries = [*base, *OPTIONAL], list(LIBRARIES)
             if _complaint(trial):
-                accepted = [flag for flag in OPTIONAL if not _complaint(_begin(_probe(command, [*base, flag])))]
-                complaint = _complaint(_begin(_probe(command, [*base, *accepted])))
+                flags = [*base, *(one for one in OPTIONAL if _builds(command, [*base, one]))]
+                libraries = [one for one in LIBRARIES if _builds(command, base, [one])]
+                if "-lgcc" not in libraries:
+                    libraries = [one for one in libraries if one != "-nostdlib"]    # all else is in the usual ones
+                complaint = _complaint(_begin(_probe(command, flags, libraries)))
                 if complaint:
                     raise Unfit(complaint)
         finally:
             trial.kill()
-    return {
-        "identity": identity,
-        "flags": [*base, *(flag for flag in accepted if not flag.startswith("-l"))],
-        "libraries": [flag for flag in accepted if flag.startswith("-l")],
-    }
+    return {"identity": identity, "flags": flags, "libraries": libraries}
 
 
 def _identity(command: tuple[str, ...]) -> str:
@@ -71,14 +70,16 @@ def _script(word: str) -> str:
         return hashlib.blake2b(file.read()).hexdigest() if file.read(2) == b"#!" else ""
 
 
-def _probe(command: tuple[str, ...], flags: list[str]) -> list[str]:
+def _probe(command: tuple[str, ...], flags: Sequence[str], libraries: Sequence[str] = ()) -> list[str]:
     """The command that builds the probe with these flags."""
     folder = cache.private_folder()
     source, target = folder / "probe.c", folder / f"probe{cache.next_number()}.so"
     source.write_text(PROBE)
-    options = [flag for flag in flags if not flag.startswith("-l")]
-    libraries = [flag for flag in flags if flag.startswith("-l")]
-    return [*command, *options, str(source), "-o", str(target), *libraries]
+    return [*command, *flags, str(source), "-o", str(target), *libraries]
+
+
+def _builds(command: tuple[str, ...], flags: Sequence[str], libraries: Sequence[str] = ()) -> bool:
+    return not _complaint(_begin(_probe(command, flags, libraries)))
 
 
 def _complaint(trial: subprocess.Popen) -> str:
