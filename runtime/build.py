@@ -20,7 +20,8 @@ from graphc.runtime.backend import meanwhile
 from graphc.runtime.compiler import LIBRARIES, OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
 from graphc.runtime.counters import counters
 
-PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { return sqrt(x); }\n"
+PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double *x, int n) { return sqrt(x[n + 1]); }\n"
+WHOLE = ("-lc", "-Wl,-z,defs")  # nothing may be missing then: a command with -fsanitize wants a library of its own
 
 
 # -------------------------------------------------------------------------------------------- asking a compiler
@@ -28,7 +29,8 @@ PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double x) { re
 
 def interview(command: tuple[str, ...]) -> dict:
     base = [*REQUIRED, *STRICT]
-    with _begin(_probe(command, [*base, *OPTIONAL], LIBRARIES)) as trial:  # the slowest question first, and work beside it
+    slowest = _probe(command, [*base, *OPTIONAL], [*LIBRARIES, *WHOLE])
+    with _begin(slowest) as trial:      # and work beside it
         try:
             for work in meanwhile:
                 work()
@@ -37,8 +39,8 @@ def interview(command: tuple[str, ...]) -> dict:
             if _complaint(trial):
                 flags = [*base, *(one for one in OPTIONAL if _builds(command, [*base, one]))]
                 libraries = [one for one in LIBRARIES if _builds(command, base, [one])]
-                if "-lgcc" not in libraries:
-                    libraries = [one for one in libraries if one != "-nostdlib"]    # all else is in the usual ones
+                if not _builds(command, base, [*libraries, *WHOLE]):
+                    libraries = [one for one in libraries if one not in ("-nostdlib", "-lgcc")]
                 complaint = _complaint(_begin(_probe(command, flags, libraries)))
                 if complaint:
                     raise Unfit(complaint)

@@ -28,8 +28,8 @@ STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-st
 # Speed only: left out one by one where the compiler does not know them (-mprefer-vector-width is for x86). The two
 # passes that are switched off are a fifth of GCC's time, and gain nothing.
 OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-gcse", "-fno-loop-unroll-and-jam")
-# Not every C library has libmvec. Where the compiler's own library can be named, nothing else is searched: this process
-# has the C library, and a tenth of a small kernel's time is saved.
+# Not every C library has libmvec. Nothing is searched but these, if they suffice: this process has the C library, and
+# a tenth of a small kernel's time is saved.
 LIBRARIES = ("-nostdlib", "-lmvec", "-lm", "-lgcc")
 NATIVE_FLAGS = ("-O1", "-fPIC", "-shared", "-pthread")  # the thread pool gains nothing from -O3, and builds faster
 

@@ -44,7 +44,8 @@ def use_malloc_and_sanitizers() -> None:
 
     buffers.Pool.allocate = allocate
     find = compiler.find_compiler
-    compiler.find_compiler = lambda: replace(find(), flags=tuple(f for f in find().flags if f != "-O3") + FLAGS)
+    compiler.find_compiler = lambda: replace(find(), flags=tuple(f for f in find().flags if f != "-O3") + FLAGS,
+                                             libraries=tuple(f for f in find().libraries if f != "-nostdlib"))
 
 
 def run_programs(first: int, count: int) -> None:

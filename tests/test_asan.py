@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphc.runtime import compiler
+from graphc.runtime.build import interview
 
 SCRIPT = Path(__file__).parent / "asan_programs.py"
 CHUNK = 20
@@ -60,3 +61,8 @@ def test_templates(sanitizer: str, what: str, report: str):
     assert done.returncode == 0, done.stderr[-6000:]
     assert report in done.stdout
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr[-6000:]
+
+
+def test_a_command_that_needs_a_library_of_its_own_gets_it(sanitizer: str):
+    command = compiler.find_compiler().command
+    assert "-nostdlib" not in interview((*command, "-fsanitize=undefined"))["libraries"]
