@@ -25,9 +25,10 @@ REQUIRED = ("-O3", "-fPIC", "-shared")
 # Strict IEEE arithmetic is at stake in these: a compiler that does not take them is not used. Without the last it would
 # compute cexpf of a constant itself, and get other bits than the library.
 STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-fno-builtin")
-# Speed only: left out one by one where the compiler does not know them (-mprefer-vector-width is for x86). The two
-# passes that are switched off are a fifth of GCC's time, and gain nothing.
-OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-gcse", "-fno-loop-unroll-and-jam")
+# Speed only: left out one by one where the compiler does not know them (-mprefer-vector-width is for x86). The passes
+# that are switched off, and registers by regions of a function, are a third of GCC's time, and gain nothing.
+OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-gcse", "-fno-gcse-after-reload",
+            "-fno-loop-unroll-and-jam", "-fno-thread-jumps", "-fira-region=one")
 # Not every C library has libmvec. Nothing is searched but these, if they suffice: this process has the C library, and
 # a tenth of a small kernel's time is saved.
 LIBRARIES = ("-nostdlib", "-lmvec", "-lm", "-lgcc")
