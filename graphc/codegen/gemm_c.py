@@ -431,8 +431,11 @@ class Nest:
         """A vector of columns for all of the last axis of k: the sums stay in a register meanwhile."""
         *before, columns = x.body
         first, last = self._within(self.span_of[x.axis])
-        return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED, "tail": None,
-                "later": [], "next": self._next((*before, *columns.body), x.axis, columns.axis),
+        statements = (*before, *columns.body)
+        reads = sum(1 for _ in loads_of(s.value for s in statements))
+        return {"kind": "chains", "axis": x.axis.name, "first": first, "last": last, "depth": UNROLLED,
+                "written": max(UNROLLED // max(reads, 1), 1), "tail": None,
+                "later": [], "next": self._next(statements, x.axis, columns.axis),
                 **self._links(before, columns)}
 
     def _whole(self, span: Span, x: Loop, tail: tuple[Axis, ...]) -> dict:
