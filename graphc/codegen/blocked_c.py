@@ -34,7 +34,8 @@ def blocked(model, s: Template) -> dict:
         model.spell.helpers[f"gc_tiles_{name}_float"] = None
     for name in ("chars", "digits" if bits and facts.get("wide") else KINDS[bits]):
         model.spell.helpers[f"gc_bytes_{name}_int32_t"] = None
-    model.spell.helpers["gc_amd"] = None
+    for name in ("gc_amd", "gc_push_sum_float", "gc_fold_sum_float"):
+        model.spell.helpers[name] = None
 
     def scratch(elements: int) -> str:
         return model.spell.arg(model.take_scratch(elements * 4))

@@ -42,6 +42,9 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     if first in ("tiles", "rows", "dots", "bytes", "keys", "queries", "mma"):
         name, _, c_type = c_type.partition("_")
         return (macros(environment, f"c/{first}.c.j2")[name](c_type),), False
+    if first in ("push", "fold"):
+        name, _, c_type = stem.rpartition("_")
+        return _calling(environment, stem, macros(environment, "c/levels.c.j2")[name](c_type), False)
     if stem in ("widen_float16", "narrow_float16"):
         return (general["float16"](), general["widen_float16"]()), False
     if stem.endswith("float16"):
@@ -63,9 +66,14 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
         return (*_words(general, c_type), _typed(general, general, stem)[0]), False
     text, math = _typed(general, macros(environment, "c/complex.c.j2"), stem)
     if first == "cabs" or c_type in ("cfloat", "cdouble"):      # what it calls is vectors in a loop
-        called = [_parts(environment, name) for name in dict.fromkeys(_CALLED.findall(text)) if name != stem]
-        return (*(text for texts, _ in called for text in texts), text), any(math for _, math in called)
+        return _calling(environment, stem, text, math)
     return (text,), math
+
+
+def _calling(environment, stem: str, text: str, math: bool) -> tuple[tuple[str, ...], bool]:
+    """A helper behind those that it calls."""
+    called = [_parts(environment, name) for name in dict.fromkeys(_CALLED.findall(text)) if name != stem]
+    return (*(text for texts, _ in called for text in texts), text), math or any(math for _, math in called)
 
 
 _NAME = re.compile(r"\b(?:gc|GC)_\w+")

@@ -48,8 +48,9 @@ def _combine(model, s: Accumulate) -> str:
 
 def _accumulator(model, s: Accumulate) -> dict:
     combine = _combine(model, s)
-    return {"name": s.name, "type": model.spell.language.register(s.dtype), "identity": model.spell.identity(s),
-            "combine": combine, "state": ["mean"] if s.op is M2 else [], "here": model.here(),
+    return {"name": s.name, "op": s.op.name, "type": model.spell.language.register(s.dtype),
+            "identity": model.spell.identity(s), "combine": combine, "state": ["mean"] if s.op is M2 else [],
+            "here": model.here(),
             "whole": "int" in model.spell.language.register(s.dtype) or "gc_most_" in combine,
             "fold": combine.format(f"{s.name}_lane[l]", f"{s.name}_lane[l + half]")}
 
@@ -71,6 +72,8 @@ def reduction(model, s: Loop) -> dict:
         out["kind"], out["across"] = "columns", order == "inner" and not out["exact"]
         for a, x in zip(out["accumulators"], sums, strict=True):
             names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
+            for way in ("push", "fold") if names else ():
+                model.spell.helpers[f"gc_{way}_{a['op']}_{a['type']}"] = None
             size = model.kernel.width * register_bytes(x.dtype)
             a["levels"] = [(name, model.take_scratch(LEVELS * size)) for name in names]
             a["lane"] = model.take_scratch(LANES * size) if out["across"] else None

@@ -16,6 +16,35 @@ static inline float gc_max_float(float a, float b)
     const float z = gc_bits_float(gc_bitcast_uint32_t_float(x) & gc_bitcast_uint32_t_float(y));
     return __builtin_isunordered(a, b) ? a + b : z;
 }
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_push_sum_float(
+    float *restrict part, float *restrict levels, int64_t stride, int64_t columns, int64_t block);
+#else
+/* what `part` has of chunk `block` goes to the levels */
+static __attribute__((noinline)) void gc_push_sum_float(
+    float *restrict part, float *restrict levels, int64_t stride, int64_t columns, int64_t block)
+{
+    for (; block & 1; block >>= 1, levels += stride)
+        for (int64_t i = 0; i < columns; i++) part[i] = levels[i] + part[i];
+    for (int64_t i = 0; i < columns; i++) levels[i] = part[i];
+}
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_fold_sum_float(
+    float *restrict all, const float *restrict levels, int64_t stride, int64_t columns, int64_t blocks);
+#else
+/* what the levels still hold of so many blocks, the shortest first */
+static __attribute__((noinline)) void gc_fold_sum_float(
+    float *restrict all, const float *restrict levels, int64_t stride, int64_t columns, int64_t blocks)
+{
+    for (int begun = 0; blocks; blocks >>= 1, levels += stride) {
+        if (!(blocks & 1)) continue;
+        for (int64_t i = 0; begun && i < columns; i++) all[i] = levels[i] + all[i];
+        for (int64_t i = 0; !begun && i < columns; i++) all[i] = levels[i];
+        begun = 1;
+    }
+}
+#endif
 /* a * b + c, in one rounding where the machine has an instruction for that */
 static inline float gc_mad_float(float a, float b, float c)
 {
@@ -48,7 +77,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_f4698466(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -77,7 +106,8 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
                     int together = next + 8 <= first + count;
                     rows = together ? 8 : 1;
                     if (together) {
-                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                        _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+                        for (int64_t i = i_start; i < i_stop; i++) {
                             float max0_sum = max0_part[i - i_start];
                             _Pragma("GCC unroll 8")
                             for (int64_t r = 0; r < 8; r++) {
@@ -88,7 +118,8 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
                             max0_part[i - i_start] = max0_sum;
                         }
                     } else {
-                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                        _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+                        for (int64_t i = i_start; i < i_stop; i++) {
                             float max0_sum = max0_part[i - i_start];
                             _Pragma("GCC unroll 1")
                             for (int64_t r = 0; r < 1; r++) {
@@ -107,7 +138,7 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
         for (int64_t i = i_start; i < i_stop; i++) sum1[i - i_start] = -0.0f;
         {
             float sum1_part[1024];
-            float (*restrict sum1_level)[1024] = (void *)((char *)scratch + 0);
+            float *restrict sum1_levels = (float *)((char *)scratch + 0);
             const int64_t length = a1;
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
@@ -117,7 +148,8 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
                     int together = next + 8 <= first + count;
                     rows = together ? 8 : 1;
                     if (together) {
-                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                        _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+                        for (int64_t i = i_start; i < i_stop; i++) {
                             float sum1_sum = sum1_part[i - i_start];
                             _Pragma("GCC unroll 8")
                             for (int64_t r = 0; r < 8; r++) {
@@ -129,7 +161,8 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
                             sum1_part[i - i_start] = sum1_sum;
                         }
                     } else {
-                        _Pragma("GCC unroll 1") for (int64_t i = i_start; i < i_stop; i++) {
+                        _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
+                        for (int64_t i = i_start; i < i_stop; i++) {
                             float sum1_sum = sum1_part[i - i_start];
                             _Pragma("GCC unroll 1")
                             for (int64_t r = 0; r < 1; r++) {
@@ -142,25 +175,10 @@ int64_t column_max_sum_div_75667afd(void *const *buf, const int64_t *arg, int64_
                         }
                     }
                 }
-                int level = 0;
-                for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    for (int64_t i = i_start; i < i_stop; i++) sum1_part[i - i_start] = sum1_level[level][i - i_start] + sum1_part[i - i_start];
-                }
-                for (int64_t i = i_start; i < i_stop; i++) sum1_level[level][i - i_start] = sum1_part[i - i_start];
+                gc_push_sum_float(sum1_part, sum1_levels, 1024, i_stop - i_start, block);
             }
-            const int64_t blocks = (length + 15) / 16;
-            int64_t merged = 0;
-            for (int level = 0; blocks >> level; level++)
-                if (blocks >> level & 1) {
-                    const int64_t full = (int64_t)16 << level;
-                    if (merged) {
-                        for (int64_t i = i_start; i < i_stop; i++) sum1[i - i_start] = sum1_level[level][i - i_start] + sum1[i - i_start];
-                        merged += full;
-                    } else {
-                        for (int64_t i = i_start; i < i_stop; i++) sum1[i - i_start] = sum1_level[level][i - i_start];
-                        merged = length - ((blocks - 1) >> level << level) * 16;
-                    }
-                }
+            gc_fold_sum_float(sum1, sum1_levels, 1024, i_stop - i_start,
+                (length + 15) / 16);
         }
         for (int64_t j = 0; j < a1; j++) {
             #pragma GCC ivdep

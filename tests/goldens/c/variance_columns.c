@@ -4,9 +4,67 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_push_m2_float(
+    float *restrict part, float *restrict means, float *restrict levels, float *restrict mean_levels,
+    int64_t stride, int64_t columns, int64_t block, int64_t chunk, int64_t count);
+#else
+/* what `part` has of chunk `block` goes to the levels */
+static __attribute__((noinline)) void gc_push_m2_float(
+    float *restrict part, float *restrict means, float *restrict levels, float *restrict mean_levels,
+    int64_t stride, int64_t columns, int64_t block, int64_t chunk, int64_t count)
+{
+    int64_t merged = count, full = chunk;
+    for (; block & 1; block >>= 1, levels += stride, mean_levels += stride) {
+        for (int64_t i = 0; i < columns; i++)
+            {
+                const float na = (float)full, nb = (float)merged, n = na + nb;
+                const float delta = means[i] - mean_levels[i];
+                part[i] = levels[i] + part[i] + delta * delta * (na * nb / n);
+                means[i] = mean_levels[i] + delta * (nb / n);
+            }
+        merged += full;
+        full *= 2;
+    }
+    for (int64_t i = 0; i < columns; i++) levels[i] = part[i];
+    for (int64_t i = 0; i < columns; i++) mean_levels[i] = means[i];
+}
+#endif
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_fold_m2_float(
+    float *restrict all, float *restrict means, const float *restrict levels,
+    const float *restrict mean_levels, int64_t stride, int64_t columns, int64_t length, int64_t chunk);
+#else
+/* what the levels still hold of `length` elements, the shortest first */
+static __attribute__((noinline)) void gc_fold_m2_float(
+    float *restrict all, float *restrict means, const float *restrict levels,
+    const float *restrict mean_levels, int64_t stride, int64_t columns, int64_t length, int64_t chunk)
+{
+    const int64_t last = (length - 1) / chunk;
+    int64_t merged = 0, blocks = length ? last + 1 : 0;
+    for (int level = 0; blocks >> level; level++, levels += stride, mean_levels += stride) {
+        if (!(blocks >> level & 1)) continue;
+        const int64_t full = chunk << level;
+        if (!merged) {
+            for (int64_t i = 0; i < columns; i++) all[i] = levels[i];
+            for (int64_t i = 0; i < columns; i++) means[i] = mean_levels[i];
+            merged = length - (last >> level << level) * chunk;
+            continue;
+        }
+        for (int64_t i = 0; i < columns; i++)
+            {
+                const float na = (float)full, nb = (float)merged, n = na + nb;
+                const float delta = means[i] - mean_levels[i];
+                all[i] = levels[i] + all[i] + delta * delta * (na * nb / n);
+                means[i] = mean_levels[i] + delta * (nb / n);
+            }
+        merged += full;
+    }
+}
+#endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_797b4ca1(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_58db9225(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -27,13 +85,14 @@ int64_t column_m2_div_797b4ca1(void *const *buf, const int64_t *arg, int64_t beg
         {
             float m20_part[1024];
             float m20_mean_part[1024];
-            float (*restrict m20_level)[1024] = (void *)((char *)scratch + 0);
-            float (*restrict m20_mean_level)[1024] = (void *)((char *)scratch + 131072);
+            float *restrict m20_levels = (float *)((char *)scratch + 0);
+            float *restrict m20_mean_levels = (float *)((char *)scratch + 131072);
             const int64_t length = a1;
             for (int64_t block = 0; block * 16 < length; block++) {
                 const int64_t first = block * 16, count = MIN(length - first, 16);
                 int whole = count == 16;
                 if (whole) {
+                    _Pragma("GCC ivdep")
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
                         _Pragma("GCC unroll 16")
@@ -52,6 +111,7 @@ int64_t column_m2_div_797b4ca1(void *const *buf, const int64_t *arg, int64_t beg
                         m20_part[i - i_start] = m20_squares;
                     }
                 } else {
+                    _Pragma("GCC ivdep")
                     for (int64_t i = i_start; i < i_stop; i++) {
                         float m20_sum = -0.0f, m20_row[16];
                         for (int64_t r = 0; r < count; r++) {
@@ -68,40 +128,11 @@ int64_t column_m2_div_797b4ca1(void *const *buf, const int64_t *arg, int64_t beg
                         m20_part[i - i_start] = m20_squares;
                     }
                 }
-                int level = 0;
-                int64_t merged = count;
-                for (int64_t b = block; b & 1; b >>= 1, level++) {
-                    const int64_t full = (int64_t)16 << level;
-                    for (int64_t i = i_start; i < i_stop; i++) {
-                        const float na = (float)full, nb = (float)merged, n = na + nb;
-                        const float delta = m20_mean_part[i - i_start] - m20_mean_level[level][i - i_start];
-                        m20_part[i - i_start] = m20_level[level][i - i_start] + m20_part[i - i_start] + delta * delta * (na * nb / n);
-                        m20_mean_part[i - i_start] = m20_mean_level[level][i - i_start] + delta * (nb / n);
-                    }
-                    merged += full;
-                }
-                for (int64_t i = i_start; i < i_stop; i++) m20_level[level][i - i_start] = m20_part[i - i_start];
-                for (int64_t i = i_start; i < i_stop; i++) m20_mean_level[level][i - i_start] = m20_mean_part[i - i_start];
+                gc_push_m2_float(m20_part, m20_mean_part, m20_levels,
+                    m20_mean_levels, 1024, i_stop - i_start, block, 16, count);
             }
-            const int64_t blocks = (length + 15) / 16;
-            int64_t merged = 0;
-            for (int level = 0; blocks >> level; level++)
-                if (blocks >> level & 1) {
-                    const int64_t full = (int64_t)16 << level;
-                    if (merged) {
-                        for (int64_t i = i_start; i < i_stop; i++) {
-                            const float na = (float)full, nb = (float)merged, n = na + nb;
-                            const float delta = m20_mean[i - i_start] - m20_mean_level[level][i - i_start];
-                            m20[i - i_start] = m20_level[level][i - i_start] + m20[i - i_start] + delta * delta * (na * nb / n);
-                            m20_mean[i - i_start] = m20_mean_level[level][i - i_start] + delta * (nb / n);
-                        }
-                        merged += full;
-                    } else {
-                        for (int64_t i = i_start; i < i_stop; i++) m20[i - i_start] = m20_level[level][i - i_start];
-                        for (int64_t i = i_start; i < i_stop; i++) m20_mean[i - i_start] = m20_mean_level[level][i - i_start];
-                        merged = length - ((blocks - 1) >> level << level) * 16;
-                    }
-                }
+            gc_fold_m2_float(m20, m20_mean, m20_levels, m20_mean_levels,
+                1024, i_stop - i_start, length, 16);
         }
         #pragma GCC ivdep
         for (int64_t i = i_start; i < i_stop; i++) {
