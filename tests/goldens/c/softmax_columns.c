@@ -39,8 +39,8 @@ static __attribute__((noinline)) void gc_fold_sum_float(
 {
     for (int begun = 0; blocks; blocks >>= 1, levels += stride) {
         if (!(blocks & 1)) continue;
-        for (int64_t i = 0; begun && i < columns; i++) all[i] = levels[i] + all[i];
-        for (int64_t i = 0; !begun && i < columns; i++) all[i] = levels[i];
+        if (begun) for (int64_t i = 0; i < columns; i++) all[i] = levels[i] + all[i];
+        else for (int64_t i = 0; i < columns; i++) all[i] = levels[i];
         begun = 1;
     }
 }
@@ -77,7 +77,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_f4698466(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_e5067101(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];

@@ -16,13 +16,12 @@ static __attribute__((noinline)) void gc_push_m2_float(
 {
     int64_t merged = count, full = chunk;
     for (; block & 1; block >>= 1, levels += stride, mean_levels += stride) {
-        for (int64_t i = 0; i < columns; i++)
-            {
-                const float na = (float)full, nb = (float)merged, n = na + nb;
-                const float delta = means[i] - mean_levels[i];
-                part[i] = levels[i] + part[i] + delta * delta * (na * nb / n);
-                means[i] = mean_levels[i] + delta * (nb / n);
-            }
+        for (int64_t i = 0; i < columns; i++) {
+            const float na = (float)full, nb = (float)merged, n = na + nb;
+            const float delta = means[i] - mean_levels[i];
+            part[i] = levels[i] + part[i] + delta * delta * (na * nb / n);
+            means[i] = mean_levels[i] + delta * (nb / n);
+        }
         merged += full;
         full *= 2;
     }
@@ -51,20 +50,19 @@ static __attribute__((noinline)) void gc_fold_m2_float(
             merged = length - (last >> level << level) * chunk;
             continue;
         }
-        for (int64_t i = 0; i < columns; i++)
-            {
-                const float na = (float)full, nb = (float)merged, n = na + nb;
-                const float delta = means[i] - mean_levels[i];
-                all[i] = levels[i] + all[i] + delta * delta * (na * nb / n);
-                means[i] = mean_levels[i] + delta * (nb / n);
-            }
+        for (int64_t i = 0; i < columns; i++) {
+            const float na = (float)full, nb = (float)merged, n = na + nb;
+            const float delta = means[i] - mean_levels[i];
+            all[i] = levels[i] + all[i] + delta * delta * (na * nb / n);
+            means[i] = mean_levels[i] + delta * (nb / n);
+        }
         merged += full;
     }
 }
 #endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t column_m2_div_58db9225(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_m2_div_44ddc683(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
