@@ -344,3 +344,18 @@ def test_comparing_with_integers_larger_than_any(dtype):
         check(gc.isclose(t, value), np.isclose(x, float(value)))
         assert not bool(gc.allclose(value, t)) and not bool(gc.array_equal(t, value))
     assert bool(gc.array_equal(gc.asarray(1e20), 10**20)) and bool(gc.allclose(gc.asarray([1e20]), 10**20))
+
+
+@pytest.mark.parametrize("shape, axis", [((16, 9), 0), ((17, 9), 0), ((40, 9), 0), ((2000, 3), 0), ((3, 40, 5), 1)])
+def test_reductions_of_columns_together_have_the_bits_of_each_alone(shape, axis):
+    x = sample(shape, "float32")
+    whole = sample(shape, "int32")
+    works = [lambda x, n: gc.sum(x, axis=axis), lambda x, n: gc.max(x, axis=axis), lambda x, n: gc.var(x, axis=axis),
+             lambda x, n: gc.prod(x / 2, axis=axis), lambda x, n: gc.sum(n, axis=axis), lambda x, n: gc.min(n, axis=axis),
+             lambda x, n: gc.any(x > 1.5, axis=axis), lambda x, n: gc.argmax(x, axis=axis),
+             lambda x, n: gc.sum(gc.where(x > 0, x, 0), axis=axis) / gc.sum(x > 0, axis=axis)]
+    alone = [work(gc.asarray(x), gc.asarray(whole)).numpy() for work in works]
+    together = [work(x, n) for x, n in [(gc.asarray(x), gc.asarray(whole))] for work in works]
+    gc.realize(*together)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other.numpy())

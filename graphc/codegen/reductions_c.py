@@ -71,7 +71,7 @@ def reduction(model, s: Loop) -> dict:
     else:
         out["kind"], out["across"] = "columns", order == "inner" and not out["exact"]
         for a, x in zip(out["accumulators"], sums, strict=True):
-            names = [] if out["exact"] else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
+            names = [] if x.is_exact else [x.name, *(f"{x.name}_{state}" for state in a["state"])]
             for way in ("push", "fold") if names else ():
                 model.spell.helpers[f"gc_{way}_{a['op']}_{a['type']}"] = None
             size = model.kernel.width * register_bytes(x.dtype)
