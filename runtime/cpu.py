@@ -197,7 +197,13 @@ class _Batch:
         try:
             return native.load(path)
         except OSError:
-            return native.load(_build(self.cc, [own])[own.key])
+            path = _build(self.cc, [own])[own.key]
+        try:
+            return native.load(path)
+        except OSError as error:
+            cache.Store(own.kind).remove(own.key)
+            raise CompileError(f"what {' '.join(self.cc.command)} builds does not load: {error}",
+                               fix="name another by GRAPHC_CC, whose libraries this process can load") from None
 
 
 def _native_job(cc: compiler.Compiler) -> Job:

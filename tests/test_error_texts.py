@@ -192,6 +192,16 @@ def test_a_program_that_is_no_compiler(script):
     assert "the chosen compiler cannot be used (" in said and "it writes no file" in said
 
 
+def test_a_compiler_whose_libraries_do_not_load(script, tmp_path):
+    fake = tmp_path / "fakecc"      # calls what nobody has
+    fake.write_text('#!/bin/sh\nexec cc -include "$(dirname "$0")/needs.h" "$@"\n')
+    fake.chmod(0o755)
+    (tmp_path / "needs.h").write_text("void gc_nobody(void);\n__attribute__((constructor)) static void f(void)"
+                                      " { gc_nobody(); }\n")
+    said = script(1, GRAPHC_CC=str(fake), GRAPHC_BACKEND="cpu")
+    assert f"what {fake} builds does not load: " in said and "gc_nobody" in said and "another by GRAPHC_CC" in said
+
+
 def test_no_compiler_at_all_means_one_warning(script, tmp_path):
     said = script(0, PATH=str(tmp_path), CC="", GRAPHC_CC="", GRAPHC_BACKEND="auto")
     assert said.count("RuntimeWarning: graphc computes with NumPy, without compiled kernels") == 1 and "gcc" in said
