@@ -351,8 +351,9 @@ def test_reductions_of_columns_together_have_the_bits_of_each_alone(shape, axis)
     x = sample(shape, "float32")
     whole = sample(shape, "int32")
     works = [lambda x, n: gc.sum(x, axis=axis), lambda x, n: gc.max(x, axis=axis), lambda x, n: gc.var(x, axis=axis),
-             lambda x, n: gc.prod(x / 2, axis=axis), lambda x, n: gc.sum(n, axis=axis), lambda x, n: gc.min(n, axis=axis),
-             lambda x, n: gc.any(x > 1.5, axis=axis), lambda x, n: gc.argmax(x, axis=axis),
+             lambda x, n: gc.prod(x / 2, axis=axis), lambda x, n: gc.sum(n, axis=axis),
+             lambda x, n: gc.min(n, axis=axis), lambda x, n: gc.any(x > 1.5, axis=axis),
+             lambda x, n: gc.argmax(x, axis=axis),
              lambda x, n: gc.sum(gc.where(x > 0, x, 0), axis=axis) / gc.sum(x > 0, axis=axis)]
     alone = [work(gc.asarray(x), gc.asarray(whole)).numpy() for work in works]
     together = [work(x, n) for x, n in [(gc.asarray(x), gc.asarray(whole))] for work in works]

@@ -77,7 +77,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_e5067101(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_104d006d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
@@ -175,7 +175,8 @@ int64_t column_max_sum_div_e5067101(void *const *buf, const int64_t *arg, int64_
                         }
                     }
                 }
-                gc_push_sum_float(sum1_part, sum1_levels, 1024, i_stop - i_start, block);
+                gc_push_sum_float(sum1_part, sum1_levels, 1024, i_stop - i_start,
+                    block);
             }
             gc_fold_sum_float(sum1, sum1_levels, 1024, i_stop - i_start,
                 (length + 15) / 16);
