@@ -386,14 +386,22 @@ def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     for node in graph.order:
         for src in node.srcs:
             readers.setdefault(src, []).append(node)
-    given = []
-    for position in aliases:
-        node, known = graph.leaves[position], 2     # by its reader and `leaves`
-        while node not in graph.roots and counts.get(node) == known and len(readers[node]) == 1:
-            (node,), known = readers[node], 1
-        if node in graph.roots and buffers[position] == 2:      # by the leaf and the inputs of the run
-            given.append(position)
-    return given
+
+    def is_ours(leaf: Node) -> bool:
+        """Whether nobody else holds it, nor what lies between it and the roots."""
+        waiting, seen = [leaf], set(graph.roots)
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            known = sum(src is node for reader in set(readers[node]) for src in reader.srcs)
+            if counts.get(node) != known + (node is leaf):      # which `leaves` holds
+                return False
+            waiting += readers[node]
+        return True
+    # held by the leaf and by the inputs of the run
+    return [k for k in aliases if buffers[k] == 2 and is_ours(graph.leaves[k])]
 
 
 def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:

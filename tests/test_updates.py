@@ -105,3 +105,73 @@ def test_a_thousand_rows_move_the_array_once():
     assert plan.bytes_moved <= 2 * fresh_matrix.nbytes
     assert (gc.counters() - before).launches <= 501
     np.testing.assert_array_equal(x.numpy()[:, 0], np.arange(500, dtype=np.float32))
+
+
+def one_more(x):
+    x[2:50] += 1
+
+
+def every_third_backwards(x):
+    x[::-3] *= x[::-3] + 0.5
+
+
+def through_a_function(x):
+    x[7] = gc.exp(x[7]) if isinstance(x, gc.Tensor) else np.exp(x[7])
+
+
+def often(x):
+    for k in range(20):
+        x[k:k + 9] += 1
+
+
+@pytest.mark.parametrize("statement", [one_more, every_third_backwards, through_a_function, often])
+def test_what_is_read_only_where_it_is_written_is_updated_in_place(statement):
+    values = np.arange(100.0) / 7
+    x = gc.realize(gc.asarray(values) * 1.5)
+    expected, before = x.numpy().copy(), address(x)
+    statement(x)
+    statement(expected)
+    gc.realize(x)
+    assert address(x) == before
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-15)
+
+
+def the_neighbours(x):
+    x[1:] += x[:-1]
+
+
+def a_part_elsewhere(x):
+    x[0:10] = x[5:15]
+
+
+def turned_round(x):
+    x[:] = x[::-1] + 0
+
+
+def one_place_twice(x):
+    x[[3, 3, 5]] += 1
+
+
+def a_sum_of_all(x):
+    x[2:5] += x.sum()
+
+
+@pytest.mark.parametrize("statement", [the_neighbours, a_part_elsewhere, turned_round, one_place_twice, a_sum_of_all])
+def test_what_is_read_elsewhere_is_read_before(statement):
+    x = gc.realize(gc.asarray(np.arange(100.0)) * 1.5)
+    expected = x.numpy().copy()
+    statement(x)
+    statement(expected)
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("held", [lambda x: x * 10, lambda x: x[2:5], lambda x: x[2:5] + 1, gc.sum])
+@pytest.mark.parametrize("together", [False, True])
+def test_what_is_held_of_the_old_values_keeps_them(held, together):
+    x = fresh()
+    old = held(x)
+    expected = held(np.full(1000, 2.0, "float32"))
+    x[2:5] += 1
+    gc.realize(x, old) if together else gc.realize(x)
+    assert x[:6].tolist() == [2.0, 2.0, 3.0, 3.0, 3.0, 2.0]
+    np.testing.assert_array_equal(old.numpy(), np.asarray(expected))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
-from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Let, Local, Loop, Store, below, index_value
+from graphc.ir.kernel import LOAD, Accumulate, If, Kernel, Let, Local, Loop, Store, below, data_exprs, index_value
 from graphc.ir.node import Node
 
 _STATEMENTS = (Loop, If, Let, Local, Accumulate, Store)
@@ -85,6 +85,20 @@ def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], boo
             buffers[x] = replace(buffers[x], name=buffers[y].name, same=y)
             taken[nodes[y]] = nodes[x]
     return (replace(kernel, buffers=tuple(buffers)) if taken else kernel), taken
+
+
+def at_own_places(kernel: Kernel, x: int, y: int, group: int = 0) -> Kernel | None:
+    """The kernel with input x read where the result y lies, if each element is read only before it is written there."""
+    accesses = _Accesses()
+    accesses.walk(kernel.prologue, ())
+    accesses.walk(kernel.body, ())
+    if group and accesses.sums or not _may_share(kernel, accesses, x, y):
+        return None
+    if any(data_exprs(store.index) for _, store in accesses.stores[y]):
+        return None     # a place may be there twice, and is read twice before
+    buffers = list(kernel.buffers)
+    buffers[x] = replace(buffers[x], name=buffers[y].name, same=y)
+    return replace(kernel, buffers=tuple(buffers))
 
 
 def _may_share(kernel: Kernel, accesses: _Accesses, x: int, y: int) -> bool:

@@ -16,7 +16,7 @@ from graphc.ir.ops import BUFFER, PARAM
 from graphc.ir.program import Slot
 from graphc.ir.target import rounded_up
 from graphc.passes.batch import Batch
-from graphc.passes.inplace import in_place
+from graphc.passes.inplace import at_own_places, in_place
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.order import least_memory
 
@@ -55,6 +55,20 @@ def plan_memory(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], leave
     return _assign(ordered, roots, leaves, results, owner)
 
 
+def _beside_itself(step: Batch | LibraryCall, group: int) -> Batch | LibraryCall:
+    """An update whose value reads elements of the base where they are written, and nowhere else, as x[3:5] += 1 does:
+    it reads them where it writes, be that the base itself or a copy."""
+    update = _update(step)
+    if update is None or update.nodes.count(update.base) != 1:
+        return step
+    x, y = update.nodes.index(update.base), len(update.nodes) - 1
+    kernel = at_own_places(update.kernel, x, y, group)
+    if kernel is None:
+        return step
+    nodes = (*update.nodes[:x], update.nodes[y], *update.nodes[x + 1:])
+    return replace(step, members=(replace(update, kernel=kernel, nodes=nodes), *step.members[1:]))
+
+
 def _update(step) -> LoweredKernel | None:
     """The kernel of a launch that works on the memory of its base; it has no fellow members."""
     return step.members[0] if isinstance(step, Batch) and step.members[0].base is not None else None
@@ -91,6 +105,7 @@ def _share(steps: list[Batch | LibraryCall], roots: tuple[Node, ...], group: int
     for k, step in enumerate(steps):
         def dies(node: Node, k: int = k) -> bool:
             return node.op is not BUFFER and node not in kept and last[node] == k
+        step = _beside_itself(step, group)
         update = _update(step)
         # A kernel that reads its own base does so at places that it may have overwritten.
         if update is not None and dies(update.base) and update.base not in update.nodes:

@@ -202,12 +202,14 @@ def verify_schedule(schedule: Schedule) -> None:
 # ------------------------------------------------------------------------------------------------------------ kernels
 
 def verify_kernels(steps: Iterable) -> None:
-    """The kernels among lowered steps; library calls have none. They read what fusion knows of: no more is there."""
+    """The kernels among lowered steps; library calls have none. They read what fusion knows of: no more is there. (An
+    update may read its base where it writes, see passes/memory.py.)"""
     for step in steps:
         if hasattr(step, "kernel"):
             verify_kernel(step.kernel, step.nodes)
             for node, buffer in zip(step.nodes, step.kernel.buffers, strict=True):
-                _require(buffer.written or node in step.group.reads, f"lower ({step.kernel.name})",
+                here = buffer.same is not None and node is step.nodes[buffer.same]
+                _require(buffer.written or here or node in step.group.reads, f"lower ({step.kernel.name})",
                          f"{node} is read, of which the group knows nothing")
 
 
