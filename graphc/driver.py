@@ -28,7 +28,7 @@ from graphc.ir.node import Node
 from graphc.ir.node import buffer as make_leaf
 from graphc.ir.ops import CONST
 from graphc.ir.program import Program
-from graphc.references import references
+from graphc.references import held, reads_of, references
 from graphc.runtime import backend as backends
 from graphc.runtime.backend import Backend, Executable, IndexFault
 from graphc.runtime.buffers import Buffer
@@ -380,28 +380,18 @@ def _aliases(program: Program) -> tuple[int, ...]:
 def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     """The inputs that only the updates to be run still refer to: `x[i] = v` then writes in place. A node that somebody
     holds and that is not computed now would find its source overwritten later."""
-    counts = dict(zip(graph.order, references(graph.order), strict=True))
     buffers = references([leaf.value for leaf in graph.leaves])
-    readers: dict[Node, list[Node]] = {}
-    for node in graph.order:
-        for src in node.srcs:
-            readers.setdefault(src, []).append(node)
-
-    def is_ours(leaf: Node) -> bool:
-        """Whether nobody else holds it, nor what lies between it and the roots."""
-        waiting, seen = [leaf], set(graph.roots)
-        while waiting:
-            node = waiting.pop()
-            if node in seen:
-                continue
+    known = reads_of(graph.order)
+    known.update(map(id, graph.leaves))
+    roots = set(graph.roots)
+    seen: set[Node] = set()     # what somebody else holds, and what that is computed from
+    for node, is_held in zip(reversed(graph.order), reversed(held(graph.order, known)), strict=True):
+        if is_held and node not in roots:
             seen.add(node)
-            known = sum(src is node for reader in set(readers[node]) for src in reader.srcs)
-            if counts.get(node) != known + (node is leaf):      # which `leaves` holds
-                return False
-            waiting += readers[node]
-        return True
+        if node in seen and node not in roots:
+            seen.update(node.srcs)
     # held by the leaf and by the inputs of the run
-    return [k for k in aliases if buffers[k] == 2 and is_ours(graph.leaves[k])]
+    return [k for k in aliases if buffers[k] == 2 and graph.leaves[k] not in seen]
 
 
 def _program(key: tuple, graph: canonical.Graph, backend: Backend) -> Program:
