@@ -62,7 +62,8 @@ class MemoryEstimate(Struct, frozen=True):
     weights      arguments that are weights, and tensors that the function closes over
     inputs       other arguments
     cache        arguments and tensors closed over that are updated in place: a KV cache
-    gradients    of `gc.grad` and `gc.value_and_grad`, left in `.grad`, or results and arguments of that name
+    gradients    what `gc.grad(g)` or `gc.value_and_grad(g)` as f returns, or f leaves in `.grad`; results and arguments
+                 of that name
     optimizer    state of an optimizer: arguments of that name, and what a training step changes beside parameters
     outputs      other results
     activations  the most that temporaries take at once, by the memory plan
