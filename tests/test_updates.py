@@ -175,3 +175,25 @@ def test_what_is_held_of_the_old_values_keeps_them(held, together):
     gc.realize(x, old) if together else gc.realize(x)
     assert x[:6].tolist() == [2.0, 2.0, 3.0, 3.0, 3.0, 2.0]
     np.testing.assert_array_equal(old.numpy(), np.asarray(expected))
+
+
+def part_by_part(y):
+    y[0:2] += 1
+
+
+def at_places(y):
+    y[[0, 2]] = 9.0
+
+
+@pytest.mark.parametrize("statement", [lambda y: y.__setitem__(0, 7.0), part_by_part, at_places])
+@pytest.mark.parametrize("shape", [(100,), (50, 4)])
+def test_a_part_that_is_updated_leaves_the_whole_as_it_is(statement, shape):
+    x = gc.realize(gc.asarray(np.arange(100.0 if len(shape) == 1 else 200.0).reshape(shape)) * 1.5)
+    values = x.numpy().copy()
+    part = x[1:5]
+    expected = values[1:5].copy()
+    statement(part)
+    statement(expected)
+    gc.realize(part)
+    np.testing.assert_array_equal(part.numpy(), expected)
+    np.testing.assert_array_equal(x.numpy(), values)
