@@ -384,7 +384,7 @@ def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     known = reads_of(graph.order)
     known.update(map(id, graph.leaves))
     roots = set(graph.roots)
-    seen = set(graph.parts.values())    # parts of what is held; what somebody else holds, and what that is computed from
+    seen = set(graph.parts.values())    # these, what somebody else holds, and what that is computed from
     for node, is_held in zip(reversed(graph.order), reversed(held(graph.order, known)), strict=True):
         if is_held and node not in roots:
             seen.add(node)
