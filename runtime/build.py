@@ -17,7 +17,7 @@ from msgspec import Struct
 from graphc.errors import CompileError
 from graphc.runtime import cache
 from graphc.runtime.backend import meanwhile
-from graphc.runtime.compiler import LIBRARIES, OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
+from graphc.runtime.compiler import ALONE, LIBRARIES, OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
 from graphc.runtime.counters import counters
 
 PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double *x, int n) { return sqrt(x[n + 1]); }\n"
@@ -29,18 +29,17 @@ WHOLE = ("-lc", "-Wl,-z,defs")  # nothing may be missing then: a command with -f
 
 def interview(command: tuple[str, ...]) -> dict:
     base = [*REQUIRED, *STRICT]
-    slowest = _probe(command, [*base, *OPTIONAL], [*LIBRARIES, *WHOLE])
+    slowest = _probe(command, [*base, *OPTIONAL], [*ALONE, *WHOLE])
     with _begin(slowest) as trial:      # and work beside it
         try:
             for work in meanwhile:
                 work()
             identity = _identity(command)
-            flags, libraries = [*base, *OPTIONAL], list(LIBRARIES)
+            flags, libraries = [*base, *OPTIONAL], list(ALONE)
             if _complaint(trial):
                 flags = [*base, *(one for one in OPTIONAL if _builds(command, [*base, one]))]
-                libraries = [one for one in LIBRARIES if _builds(command, base, [one])]
-                if not _builds(command, base, [*libraries, *WHOLE]):
-                    libraries = [one for one in libraries if one not in ("-nostdlib", "-lgcc")]
+                if not _builds(command, base, [*ALONE, *WHOLE]):
+                    libraries = [one for one in LIBRARIES if _builds(command, base, [one])]
                 complaint = _complaint(_begin(_probe(command, flags, libraries)))
                 if complaint:
                     raise Unfit(complaint)

@@ -29,9 +29,10 @@ STRICT = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-st
 # that are switched off, and registers by regions of a function, are a third of GCC's time, and gain nothing.
 OPTIONAL = ("-march=native", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-gcse", "-fno-gcse-after-reload",
             "-fno-loop-unroll-and-jam", "-fno-thread-jumps", "-fira-region=one")
-# Not every C library has libmvec. Nothing is searched but these, if they suffice: this process has the C library, and
-# a tenth of a small kernel's time is saved.
-LIBRARIES = ("-nostdlib", "-lmvec", "-lm", "-lgcc")
+LIBRARIES = ("-lmvec", "-lm")   # not every C library has libmvec
+# Nothing is searched but these, if they suffice: this process has the C library, and a tenth of a small kernel's time
+# is saved.
+ALONE = ("-nostdlib", *LIBRARIES, "-lgcc")
 NATIVE_FLAGS = ("-O1", "-fPIC", "-shared", "-pthread")  # the thread pool gains nothing from -O3, and builds faster
 
 ABI = "1"  # of the kernels' entry points and of the native library; part of every key
@@ -158,7 +159,7 @@ def _which(name: str) -> str | None:
 def _examine(command: tuple[str, ...]) -> Compiler:
     """What is known of a compiler, from the cache or by trying it. The cache knows it by its files and their dates."""
     tools = cache.Store("tools")
-    facts = [ABI, *command[1:], *STRICT, *OPTIONAL, *LIBRARIES, *_stamp(command[0]), *_module_stamp(command)]
+    facts = [ABI, *command[1:], *STRICT, *OPTIONAL, *ALONE, *_stamp(command[0]), *_module_stamp(command)]
     key = "cc-" + hashlib.blake2b("\0".join(facts).encode(), digest_size=16).hexdigest()
     known = tools.load(key)
     if known is None:

@@ -87,20 +87,6 @@ def in_place(kernel: Kernel, nodes: tuple[Node, ...], dies: Callable[[Node], boo
     return (replace(kernel, buffers=tuple(buffers)) if taken else kernel), taken
 
 
-def at_own_places(kernel: Kernel, x: int, y: int, group: int = 0) -> Kernel | None:
-    """The kernel with input x read where the result y lies, if each element is read only before it is written there."""
-    accesses = _Accesses()
-    accesses.walk(kernel.prologue, ())
-    accesses.walk(kernel.body, ())
-    if group and accesses.sums or not _may_share(kernel, accesses, x, y):
-        return None
-    if any(data_exprs(store.index) for _, store in accesses.stores[y]):
-        return None     # a place may be there twice, and is read twice before
-    buffers = list(kernel.buffers)
-    buffers[x] = replace(buffers[x], name=buffers[y].name, same=y)
-    return replace(kernel, buffers=tuple(buffers))
-
-
 def _may_share(kernel: Kernel, accesses: _Accesses, x: int, y: int) -> bool:
     """Whether every load of buffer x is of the place that the one store into y writes later in the same iteration."""
     stores = accesses.stores.get(y, [])
@@ -108,6 +94,8 @@ def _may_share(kernel: Kernel, accesses: _Accesses, x: int, y: int) -> bool:
         return False
     (stored, store), = stores
     within = ix.axes_of(store.index)
+    if data_exprs(store.index):     # a place may be there twice
+        return False
     if any(axis not in within for axis in kernel.parallel if axis.extent > 1):
         return False
     for loaded, load in accesses.loads.get(x, []):

@@ -16,7 +16,7 @@ from graphc.ir.ops import BUFFER, PARAM
 from graphc.ir.program import Slot
 from graphc.ir.target import rounded_up
 from graphc.passes.batch import Batch
-from graphc.passes.inplace import at_own_places, in_place
+from graphc.passes.inplace import in_place
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.order import least_memory
 
@@ -59,14 +59,12 @@ def _beside_itself(step: Batch | LibraryCall, group: int) -> Batch | LibraryCall
     """An update whose value reads elements of the base where they are written, and nowhere else, as x[3:5] += 1 does:
     it reads them where it writes, be that the base itself or a copy."""
     update = _update(step)
-    if update is None or update.nodes.count(update.base) != 1:
+    if update is None:
         return step
-    x, y = update.nodes.index(update.base), len(update.nodes) - 1
-    kernel = at_own_places(update.kernel, x, y, group)
-    if kernel is None:
-        return step
-    nodes = (*update.nodes[:x], update.nodes[y], *update.nodes[x + 1:])
-    return replace(step, members=(replace(update, kernel=kernel, nodes=nodes), *step.members[1:]))
+    kernel, _ = in_place(update.kernel, update.nodes, lambda node: node is update.base, group)
+    nodes = tuple(node if b.same is None else update.nodes[b.same]
+                  for node, b in zip(update.nodes, kernel.buffers, strict=True))
+    return replace(step, members=(replace(update, kernel=kernel, nodes=nodes),))
 
 
 def _update(step) -> LoweredKernel | None:
