@@ -194,7 +194,7 @@ def test_counts_of_tensors():
     assert (rows.sum(1) == 20).all()
     np.testing.assert_allclose(rows.mean(0), [4, 0, 6, 10], atol=0.3)
     assert generator().multinomial(3, [1.0], (2, 2)).tolist() == [[[3], [3]]] * 2
-    draw = gc.jit(lambda p: gc.random.binomial(10, p))
+    draw = gc.jit(lambda p: gc.random.binomial(10, p, (100, 5)))
     assert draw(p).tolist() != draw(p).tolist()
 
 
