@@ -269,11 +269,12 @@ def test_few_rows_meet_a_factor_of_which_8_mb_follow(turned: bool):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="about instructions of x86")
 @pytest.mark.parametrize("without", ["-mno-fma", "-mno-avx512f", "-mno-avx"])
-def test_products_of_few_rows_are_c_whatever_a_processor_lacks(tmp_path, without: str):
+@pytest.mark.parametrize("m", [1, 3, 9])
+def test_products_of_few_rows_are_c_whatever_a_processor_lacks(tmp_path, m: int, without: str):
     cc = compiler.find_compiler()
     for dtype in ("float32", "float64", "int32"):
         for b in (array(60, 50, dtype=dtype), array(50, 60, dtype=dtype).mT):
-            (tmp_path / "product.c").write_text(gc.plan(array(9, 60, dtype=dtype) @ b).kernels[0].source)
+            (tmp_path / "product.c").write_text(gc.plan(array(m, 60, dtype=dtype) @ b).kernels[0].source)
             command = [*cc.command, *cc.flags, without, "-fsyntax-only", "product.c"]
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
@@ -305,6 +306,11 @@ for m, k, n, dtype in ((6, 1179, 1000, "float64"), (4, 1179, 2000, "float32"), (
     b[:] = random.standard_normal((k, n))
     a = random.standard_normal((m, k)).astype(dtype)
     bits.update((gc.asarray(a) @ gc.asarray(b, copy=False)).numpy().tobytes())
+b = guarded(1003, 9005, "float32")      # more than an L3 cache keeps
+b[:] = random.standard_normal(b.shape)
+for m in (1, 2, 3, 4, 5):
+    a = random.standard_normal((m, 9005)).astype("float32")
+    bits.update((gc.asarray(a) @ gc.asarray(b, copy=False).mT).numpy().tobytes())
 few = [np.ones(shape, "float32") for shape in ((4, 3, 300000), (4, 300000, 10))]    # columns than lanes
 bits.update((gc.asarray(few[0]) @ gc.asarray(few[1])).numpy().tobytes())
 print(bits.hexdigest())
@@ -318,7 +324,7 @@ PROCESSORS = {  # what a compiler says of one with the instructions of this mach
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of x86-64")
 def test_few_rows_have_the_same_bits_the_ways_of_all_processors(tmp_path):
     """How memory is asked for, and how many rows go together, depends on who made the processor, and on whether over
-    8 MB of a factor follow for a thread."""
+    8 MB of a factor follow for a thread, or an L3 cache keeps it."""
     cc, found = compiler.find_compiler(), {}
     own = {"GRAPHC_CACHE_DIR": str(tmp_path / "cache"), "GRAPHC_BACKEND": "cpu", "GRAPHC_NUM_THREADS": "1"}
     for name, flags in PROCESSORS.items():

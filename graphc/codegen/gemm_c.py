@@ -69,7 +69,8 @@ def gemv(model, s: Template) -> dict:
         model.spell.helpers["gc_amd"] = None
         need(model, register, "ask", file="rows")
     if nests["b"]["turn"]:
-        need(model, register, "columns", "onerow" if one else "somerows", file="dots")
+        rows = ["onerow"] if one else ["somerows", "fewrows" if m.size <= TAKING_TURNS else "morerows"]
+        need(model, register, "columns", *(["eight"] if m.size <= TAKING_TURNS else []), *rows, file="dots")
     elif swept:
         need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
     apart = 0 if one else APART // size

@@ -140,7 +140,8 @@ enum { GC_AMD = 1, GC_ZEN5 = 0 };
 #else
 enum { GC_AMD = 0, GC_ZEN5 = 0 };
 #endif
-#define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_AMD && GC_VECTOR == 32 ? 1 << 23 : 0)   /* bytes that their L3 cache may keep */
+enum { GC_ZEN4 = GC_AMD && !GC_ZEN5 && GC_VECTOR == 64 };
+#define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0)  /* bytes that their L3 cache may keep */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -210,11 +211,25 @@ static inline gc_ahead gc_columns_ahead(const float *b, int64_t b_stride, int64_
     return (gc_ahead){line, line + run, run, b_stride * sizeof *b, run ? MIN(columns - next, most) : 0};
 }
 
+static inline int gc_fill_cache(int64_t columns, int64_t count) { return columns * count * sizeof(float) > 1048576; }
+
 /* the same where they come from memory, and not from a cache */
 static inline gc_ahead gc_far_columns_ahead(const float *b, int64_t b_stride, int64_t columns, int64_t count,
     int64_t n, int64_t most)
 {
-    return gc_columns_ahead(b, b_stride, columns, count, 0, n, columns * count * sizeof *b > 1048576 ? most : 0);
+    return gc_columns_ahead(b, b_stride, columns, count, 0, n, gc_fill_cache(columns, count) ? most : 0);
+}
+
+static inline gc_part gc_fma_part(gc_part a, gc_part b, gc_part c)
+{
+#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#elif defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (int l = 0; l < GC_PART; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return c;
+#endif
 }
 #if GC_VECTOR == 64
 typedef int64_t gc_two __attribute__((may_alias, aligned(4))), gc_twos __attribute__((vector_size(64)));
@@ -271,11 +286,6 @@ static inline __attribute__((always_inline)) int64_t gc_two_chunks(const int mos
 #else
 #define gc_two_chunks(...) 0
 #endif
-#ifdef GC_APART
-__attribute__((noinline, visibility("hidden"))) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
-    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int near, float *restrict sums,
-    int64_t stride, int more);
-#else
 enum { GC_TAKING_TURNS = GC_ZEN5 && GC_VECTOR == 64 ? 8 : 4 };
 /* so many rows of a at most, whose chains take turns */
 static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, const float *restrict a,
@@ -288,7 +298,7 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         for (int64_t r = 0; r < rows; r++) c[r] = (gc_vector){0};
         for (; k + GC_LANES <= k_to; k += GC_LANES) {
             gc_vector x[GC_LANES];
-            if (GC_VECTOR == 64 && GC_AMD && !GC_ZEN5) gc_ask(next, GC_SQUARE_LINES);
+            if (GC_ZEN4) gc_ask(next, GC_SQUARE_LINES);
             gc_some_columns(x, GC_LANES, column, k);
             for (int64_t r = 0; r < rows; r++) {
                 gc_ask_in_turn(next, GC_SQUARE_LINES, r, rows);
@@ -309,6 +319,11 @@ static inline __attribute__((always_inline)) void gc_some_rows(int64_t rows, con
         }
     }
 }
+#ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_columns(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int near, float *restrict sums,
+    int64_t stride, int more);
+#else
 #if GC_VECTOR == 64
 /* eight columns meet rows of a that lie in lanes: x has a vector for each k */
 static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vector *restrict x,
@@ -334,18 +349,6 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++) *(gc_vector *)sums[i] = more ? *(gc_vector *)sums[i] + c[i] : c[i];
     }
-}
-
-static inline gc_part gc_fma_part(gc_part a, gc_part b, gc_part c)
-{
-#if defined(__has_builtin) && __has_builtin(__builtin_elementwise_fma)
-    return __builtin_elementwise_fma(a, b, c);
-#elif defined(__FMA__)
-    return __builtin_ia32_vfmaddps256(a, b, c);
-#else
-    for (int l = 0; l < GC_PART; l++) c[l] = __builtin_fmaf(a[l], b[l], c[l]);
-    return c;
-#endif
 }
 
 /* eight columns meet rows of a that lie in lanes: x has a vector for each k */
@@ -516,10 +519,8 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
                          MAX(count - k - most, 0), near, sums, stride, more);
         return;
     }
-    const int64_t done = rows > 4 ?
-        gc_two_chunks(GC_TAKING_TURNS, 0, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) : near ?
-        gc_two_chunks(4, 1, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more) :
-        gc_two_chunks(4, 0, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
+    const int64_t done =
+        gc_two_chunks(GC_TAKING_TURNS, 0, rows, a, a_stride, b, b_stride, columns, count, sums, stride, more);
     if (done == count) return;
     a += done, b += done, count -= done, more |= done > 0;
     for (int64_t n = 0; n < columns; n += GC_LANES) {
@@ -531,7 +532,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_78b45ee7(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_1ce4b934(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
