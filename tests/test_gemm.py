@@ -316,6 +316,7 @@ bits.update((gc.asarray(few[0]) @ gc.asarray(few[1])).numpy().tobytes())
 print(bits.hexdigest())
 """
 PROCESSORS = {  # what a compiler says of one with the instructions of this machine
+    "Zen 3": "-D__znver3__=1 -U__AVXVNNI__ -mno-avx512f",
     "Zen 4": "-D__znver4__=1 -U__AVXVNNI__", "Zen 5": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1",
     "Zen 5 without AVX-512": "-D__znver4__=1 -U__AVXVNNI__ -D__AVXVNNI__=1 -mno-avx512f",
     "others": " ".join(f"-U__znver{k}__" for k in (1, 2, 3, 4, 5))}

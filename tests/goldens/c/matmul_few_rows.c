@@ -39,14 +39,15 @@ static inline gc_vector gc_fma_vector(gc_vector a, gc_vector b, gc_vector c)
 #else
 #define GC_KEEP(x)
 #endif
-#if defined(__AVXVNNI__) && (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-enum { GC_AMD = 1, GC_ZEN5 = 1 };
-#elif defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_AMD = 1, GC_ZEN5 = 0 };
+#if !(defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+enum { GC_AMD = 0, GC_ZEN4 = 0, GC_ZEN5 = 0 };
+#elif defined(__AVXVNNI__)
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 1 };
+#elif defined(__AVX512F__)
+enum { GC_AMD = 1, GC_ZEN4 = 1, GC_ZEN5 = 0 };
 #else
-enum { GC_AMD = 0, GC_ZEN5 = 0 };
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 0 };
 #endif
-enum { GC_ZEN4 = GC_AMD && !GC_ZEN5 && GC_VECTOR == 64 };
 #define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0)  /* bytes that their L3 cache may keep */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -88,10 +89,12 @@ enum {
 };
 enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
 enum {      /* rows of a that go along rows of b, how many of these, and vectors side by side */
-    GC_ALONG = GC_ZEN5 ? GC_DOWN : GC_AMD && GC_VECTOR == 32 ? 8 : 0,
-    GC_ALONG_FEW = !GC_ZEN5,    /* one or two of a, too */
+    GC_ALONG = GC_ZEN5 ? GC_DOWN : GC_AMD ? 8 : 0,
+    GC_ALONG_MOST = GC_ZEN4 ? 16 : GC_ALONG,    /* of a, in two groups */
+    GC_ALONG_FEW = !GC_ZEN5 && !GC_ZEN4,        /* one or two of a, too */
     GC_ALONG_STEPS = GC_ZEN5 ? 2 : 4,
-    GC_ALONG_ABREAST = GC_ZEN5 ? 1 : 2,
+    GC_ALONG_ABREAST = GC_VECTOR == 64 ? 1 : 2,
+    GC_ALONG_BYTES = GC_ZEN4 ? 65536 : 32768,   /* of chains: as long as its lines are, memory gives most */
 };
 #define GC_STRIP (GC_ACROSS * GC_LANES)
 #define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
@@ -264,13 +267,41 @@ static inline __attribute__((always_inline)) void gc_along_rows(const int rows, 
     }
 }
 
-/* The product with whole vectors of rows of b, along a few of these at a time. Returns how many columns. */
-static inline __attribute__((always_inline)) int64_t gc_along(const int rows, int64_t down,
+/* The same, in the forms that there are: rows are 2, 4 or GC_ALONG, and steps GC_ALONG_STEPS or 1. */
+static void __attribute__((noinline)) gc_along_some(int64_t rows, int64_t steps, int64_t down,
     const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
-    int64_t count, int64_t rest, float *parts, float *sums, int64_t stride, int start, int done, int more)
+    float *restrict chains, int64_t apart, gc_ahead *ahead)
 {
-    float chains[(32768 + GC_ALONG * 64) / sizeof *b] __attribute__((aligned(64)));
-    const int64_t wide = 32768 / (rows * (int64_t)sizeof *b) / GC_PAIR * GC_PAIR, apart = wide + 64 / sizeof *b;
+    if (rows == GC_ALONG && steps == GC_ALONG_STEPS)
+        gc_along_rows(GC_ALONG, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == GC_ALONG && steps == 1)
+        gc_along_rows(GC_ALONG, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == 4 && steps == GC_ALONG_STEPS)
+        gc_along_rows(4, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == 4 && steps == 1)
+        gc_along_rows(4, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (GC_ALONG_FEW && rows == 2 && steps == GC_ALONG_STEPS)
+        gc_along_rows(2, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (GC_ALONG_FEW && rows == 2 && steps == 1)
+        gc_along_rows(2, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+}
+
+/* how many of `left` rows go along rows of b together; the last one again where there are fewer */
+static inline int64_t gc_along_step(int64_t left)
+{
+    return left > 4 ? GC_ALONG : GC_ALONG_FEW && left <= 2 ? 2 : 4;
+}
+
+/* The product with whole vectors of rows of b, along a few of these at a time. Returns how many columns. */
+static int64_t gc_along(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts, float *sums, int64_t stride,
+    int start, int done, int more)
+{
+    float chains[(GC_ZEN4 ? 2 : 1) * (GC_ALONG_BYTES + GC_ALONG * 320) / sizeof *b]
+        __attribute__((aligned(64)));
+    const int64_t wide = GC_ALONG_BYTES / (gc_along_step(rows) * (int64_t)sizeof *b) / GC_PAIR * GC_PAIR;
+    const int64_t apart = wide + 320 / sizeof *b;
+    const int64_t held = rows > GC_ALONG ? GC_ALONG + gc_along_step(rows - GC_ALONG) : gc_along_step(rows);
     const int64_t whole = columns / (GC_ALONG_ABREAST * GC_LANES) * (GC_ALONG_ABREAST * GC_LANES);
     const int64_t run = MIN(wide, whole) * sizeof *b;
     gc_ahead ahead = {(const char *)(b + 16384 / run * b_stride) + 16384 % run, 0, run,
@@ -278,9 +309,9 @@ static inline __attribute__((always_inline)) int64_t gc_along(const int rows, in
     ahead.end = ahead.line - 16384 % run + run;
     for (int64_t left = 0, asked = 0; left < whole; left += wide) {
         const int64_t some = MIN(wide, whole - left);
-        for (int64_t r = 0; r < rows; r++)
+        for (int64_t r = 0; r < held; r++)
             for (int64_t n = 0; n < some; n++)
-                chains[r * apart + n] = start ? 0 : parts[MIN(r, down - 1) * stride + left + n];
+                chains[r * apart + n] = start ? 0 : parts[MIN(r, rows - 1) * stride + left + n];
         for (int64_t k = 0, steps; k < count; k += steps) {
             if (GC_ZEN5 && ahead.left <= 0 && asked < whole) {     /* then the next columns, or the next rows */
                 const int below = (asked += wide) >= whole;
@@ -290,14 +321,13 @@ static inline __attribute__((always_inline)) int64_t gc_along(const int rows, in
                 ahead.end = ahead.line + ahead.run;
             }
             steps = (!GC_ZEN5 || rows > 4) && k + GC_ALONG_STEPS <= count ? GC_ALONG_STEPS : 1;
-            if (steps == GC_ALONG_STEPS)
-                gc_along_rows(rows, GC_ALONG_STEPS, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains,
-                              apart, &ahead);
-            else if (steps == 1)
-                gc_along_rows(rows, 1, down, a + k, a_stride, b + k * b_stride + left, b_stride, some, chains,
-                              apart, &ahead);
+            for (int64_t r = 0, step; r < rows; r += step) {
+                step = gc_along_step(rows - r);
+                gc_along_some(step, steps, rows - r, a + r * a_stride + k, a_stride, b + k * b_stride + left, b_stride,
+                              some, chains + r * apart, apart, &ahead);
+            }
         }
-        for (int64_t r = 0; r < down; r++) {
+        for (int64_t r = 0; r < rows; r++) {
             float *to = (done ? sums : parts) + r * stride + left;
             for (int64_t n = 0; n < some; n++)
                 to[n] = done && more ? to[n] + chains[r * apart + n] : chains[r * apart + n];
@@ -340,17 +370,8 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
     const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
     const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
     int64_t first = 0;
-    if (GC_ALONG && (rows > 2 ? far : GC_ALONG_FEW && all > 8388608) && rows <= GC_ALONG && columns >= 64) {
-        if (GC_ALONG_FEW && rows <= 2)
-            first = gc_along(2, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
-                             start, done, more);
-        else if (rows <= 4)
-            first = gc_along(4, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
-                             start, done, more);
-        else if (1)
-            first = gc_along(GC_ALONG, rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride,
-                             start, done, more);
-    }
+    if (GC_ALONG && (rows > 2 ? far : GC_ALONG_FEW && all > 8388608) && rows <= GC_ALONG_MOST && columns >= 64)
+        first = gc_along(rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride, start, done, more);
     if (first == columns) return;
     for (int64_t k = 0, deep; k < count; k += deep) {
         deep = MIN(count - k, most);
@@ -417,7 +438,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_45a32e57(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_dfd4dd96(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

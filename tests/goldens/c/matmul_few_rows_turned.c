@@ -133,14 +133,15 @@ static inline __attribute__((always_inline)) void gc_square(gc_vector *x, const 
 #else
 #define GC_KEEP(x)
 #endif
-#if defined(__AVXVNNI__) && (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-enum { GC_AMD = 1, GC_ZEN5 = 1 };
-#elif defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
-enum { GC_AMD = 1, GC_ZEN5 = 0 };
+#if !(defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+enum { GC_AMD = 0, GC_ZEN4 = 0, GC_ZEN5 = 0 };
+#elif defined(__AVXVNNI__)
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 1 };
+#elif defined(__AVX512F__)
+enum { GC_AMD = 1, GC_ZEN4 = 1, GC_ZEN5 = 0 };
 #else
-enum { GC_AMD = 0, GC_ZEN5 = 0 };
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 0 };
 #endif
-enum { GC_ZEN4 = GC_AMD && !GC_ZEN5 && GC_VECTOR == 64 };
 #define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0)  /* bytes that their L3 cache may keep */
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
@@ -351,7 +352,6 @@ static inline __attribute__((always_inline)) void gc_lanes_vector(const gc_vecto
     }
 }
 
-/* eight columns meet rows of a that lie in lanes: x has a vector for each k */
 static inline __attribute__((always_inline)) void gc_lanes_part(const gc_part *restrict x,
     const float *const *column, int64_t count, float (*sums)[GC_LANES], int more, gc_ahead *ahead)
 {
@@ -532,7 +532,7 @@ static __attribute__((noinline)) void gc_columns(int64_t rows, const float *rest
 }
 #endif
 
-int64_t contract_dot_1ce4b934(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_dd003c52(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
