@@ -27,9 +27,11 @@ STORE = cache.Store("kernels")
 TILES = {"amx_tile", "amx_bf16", "amx_int8"}  # a matrix unit, by Linux's names
 UNITS = {
     "c-amx": "AMX, for bfloat16, int8 and uint8",
+    "c-pairs": "AVX512-BF16 and VNNI, for bfloat16, int8 and uint8",
     "c-bytes": "VNNI or AVX2, for int8 and uint8",
     "c": "none",
 }
+PAIRS = {"avx512_bf16", "avx512_vnni"}  # products of two bfloat16, and of four bytes, that are added up at once
 BYTES = {"avx512_vnni", "avx2"}  # products of bytes, or of 16 bits, that are added up at once
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18  # <asm/prctl.h>
 
@@ -44,6 +46,13 @@ def has_matrix_unit() -> bool:
     return ctypes.CDLL(None).syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA) == 0
 
 
+def _dialect() -> str:
+    """With the unit that the processor has."""
+    if has_matrix_unit():
+        return "c-amx"
+    return "c-pairs" if PAIRS <= instruction_sets() else "c-bytes" if BYTES & instruction_sets() else "c"
+
+
 class CpuBackend:
     """C kernels on the host's SIMD units."""
 
@@ -52,7 +61,7 @@ class CpuBackend:
     kind = "cpu"
 
     def __init__(self) -> None:
-        self.dialect = "c-amx" if has_matrix_unit() else "c-bytes" if BYTES & instruction_sets() else "c"
+        self.dialect = _dialect()
         self._lock = threading.RLock()
         self._native: native.Native | None = None
         self._early: list[Started] = []  # the native library and kernels, on their way

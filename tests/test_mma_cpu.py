@@ -104,7 +104,7 @@ def test_long_sums_are_of_chunks():
 @pytest.mark.parametrize("left", BYTES)
 @pytest.mark.parametrize("right", BYTES)
 @pytest.mark.parametrize("m, k, n", SHAPES)
-@pytest.mark.parametrize("dialect", ["c-amx", "c-bytes"])
+@pytest.mark.parametrize("dialect", ["c-amx", "c-pairs", "c-bytes"])
 def test_bytes_are_exact(dialect, left, right, m, k, n, monkeypatch):
     monkeypatch.setattr(backends.get("cpu"), "dialect", dialect)
     for turned in ((False, False), (True, False), (False, True), (True, True)):
@@ -289,9 +289,9 @@ import sys
 import numpy as np
 import graphc as gc
 from graphc import driver
-driver.current_backend().dialect = "c-amx"
-if len(sys.argv) > 1:
-    assert ctypes.CDLL(sys.argv[1]).emulate() == 0
+driver.current_backend().dialect = sys.argv[1]
+if len(sys.argv) > 2:
+    assert ctypes.CDLL(sys.argv[2]).emulate() == 0
 random, bits = np.random.default_rng(5), hashlib.sha256()
 
 
@@ -332,11 +332,11 @@ def bits(tmp_path_factory):
     """A hash of many results, where the C compiler is given some flags; perhaps with an emulated unit."""
     folder, cc = tmp_path_factory.mktemp("bits"), compiler.find_compiler()
 
-    def found(*flags: str, unit: Path | None = None) -> str:
+    def found(*flags: str, unit: Path | None = None, dialect: str = "c-amx") -> str:
         own = {"GRAPHC_CACHE_DIR": str(folder / "cache"), "GRAPHC_BACKEND": "cpu",
                "GRAPHC_CC": " ".join([*cc.command, *flags])}
-        done = subprocess.run([sys.executable, "-c", BITS, *([str(unit)] if unit else [])], env=os.environ | own,
-                              capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-c", BITS, dialect, *([str(unit)] if unit else [])],
+                              env=os.environ | own, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
     found.plain = found("-U__AMX_TILE__")
@@ -346,6 +346,12 @@ def bits(tmp_path_factory):
 @pytest.mark.parametrize("flags", [["-U__AVX512VNNI__"], ["-mno-avx512f"], ["-U__AVX2__"]])
 def test_plain_c_has_the_same_bits_with_other_vectors(bits, flags):
     assert bits("-U__AMX_TILE__", *flags) == bits.plain
+
+
+@pytest.mark.parametrize("flags", [[], ["-U__AVX512BF16__", "-U__AVX512VNNI__"], ["-mno-avx512f"]])
+def test_pairs_are_chains_of_fma(bits, flags):
+    """Whoever multiplies them, and however small they are: the bits of processors that have nothing for bfloat16."""
+    assert bits(*flags, dialect="c-pairs") == bits(dialect="c")
 
 
 @pytest.mark.skipif(not cpu.has_matrix_unit(), reason="the processor has no matrix unit")
@@ -370,6 +376,9 @@ def test_a_processor_that_has_no_tiles_or_may_not_use_them(monkeypatch):
     assert cpu.CpuBackend().dialect == "c" and target_of("c").matrix == ()
     monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "avx512_vnni"}))
     assert cpu.CpuBackend().dialect == "c-bytes" and target_of("c-bytes").matrix == ("int8",)
+    monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx512f", "avx512_vnni", "avx512_bf16"}))
+    assert cpu.CpuBackend().dialect == "c-pairs" and target_of("c-pairs").matrix == ("int8",)
+    assert target_of("c-pairs").pairs == ("bfloat16",) and target_of("c-amx").pairs == ()
     monkeypatch.setattr(cpu, "instruction_sets", lambda: frozenset({"avx2", "fma"}))
     assert cpu.CpuBackend().dialect == "c-bytes"
     assert target_of("c-amx").matrix == ("bfloat16", "int8")

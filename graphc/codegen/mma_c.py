@@ -33,13 +33,16 @@ def mma(model, s: Template) -> dict:
     rows = rounded_up(-(-m.length // -(-m.length // rows)), 2 * SIDE)
     width = rounded_up(n.length, GROUP)
     columns = min(width, max(FAR // line // GROUP, 1) * GROUP)
+    target, kind = model.spell.language.target, _kind(factors)
+    chains = kind == "bf16" and "bfloat16" in target.pairs
+    tiles = "bfloat16" in target.matrix         # else there are words alone, of bytes or pairs
+    adds = f"{'chain' if chains else 'plus'}_{'float' if kind == 'bf16' else 'int32_t'}"
     need(model, "float", "vectors", "square", "turn", "fma", "keep")
-    for held in dict.fromkeys(memory.values()):
-        model.spell.helpers[f"gc_mma_tiles_{held}"] = None
-    tiles = "bfloat16" in model.spell.language.target.matrix       # else there are words of bytes alone
-    plus = f"plus_{'float' if factors['a'] is dt.bfloat16 else 'int32_t'}"
-    for name in (plus, "shape", f"unit_{_kind(factors)}") if tiles else (plus, f"dots_{_kind(factors)}"):
+    model.spell.helpers["gc_amd"] = None
+    laid = [f"tiles_{held}" for held in dict.fromkeys(memory.values())]
+    for name in (adds, *laid, *(["shape"] if tiles else [])):
         model.spell.helpers[f"gc_mma_{name}"] = None
+    model.spell.helpers[f"gc_unit_{'pairs' if chains else 'tiles' if tiles else 'words'}_{kind}"] = None
 
     def scratch(nbytes: int) -> str:
         return model.spell.arg(model.take_scratch(nbytes))
@@ -52,11 +55,11 @@ def mma(model, s: Template) -> dict:
     several = k.size > CHUNK
     stride = width + SPARE
     return {"kind": "mma", "result": s.result, "type": model.spell.language.register(s.dtype), "least": least,
-            "group": GROUP, "square": SQUARE, "chunk": CHUNK, "tiles": tiles, "each": depth,
+            "group": GROUP, "square": SQUARE, "chunk": CHUNK, "tiles": tiles, "chains": chains, "each": depth,
             "width": model.spell.arg(stride), "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": scratch(WORD * (rounded_up(m.length, 2 * SIDE) * stride if several else rows * GROUP)),
-            "part": scratch(WORD * rows * GROUP if several else 0), **nests,
+            "part": None if chains else scratch(WORD * rows * GROUP if several else 0), **nests,
             "epilogue": epilogue(model, s)}
 
 

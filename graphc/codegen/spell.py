@@ -97,7 +97,7 @@ def dialect(name: str) -> Dialect:
         limits["group"] = int(kind)
     if unit is not None:
         unit = dict(unit)
-        limits |= {key: unit.pop(key) for key in ("matrix", "warpgroup") if key in unit}
+        limits |= {key: unit.pop(key) for key in ("matrix", "pairs", "warpgroup") if key in unit}
     target = Target(**{key: tuple(v) if isinstance(v, list) else v for key, v in limits.items()})
     texts = (both(part) for part in ("types", "storage", "ops", "fast"))
     return Dialect(folder, *texts, family, target, own["suffix"], own.get("table", False),

@@ -35,6 +35,7 @@ class Target(Struct, frozen=True):
     arguments  bytes that a launch's arguments may have, where its members' buffers and words are arguments; 0: they
                lie in memory
     matrix     what a matrix unit multiplies, by the names of `unit_type` (docs/numerics.md: an order of their own)
+    pairs      what instructions multiply by pairs of neighbours, in the order of other products
     block      rows and columns of a result that a group computes on it, where there are many,
     warpgroup  and of matrices of 16 bits that lie in memory, where warps multiply together, out of shared memory
     """
@@ -48,6 +49,7 @@ class Target(Struct, frozen=True):
     members: bool = True
     arguments: int = 0
     matrix: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
     block: tuple[int, int] = (128, 128)
     warpgroup: tuple[int, int] | None = None
 

@@ -290,7 +290,7 @@ class Contraction:
         if self._bytes():
             return "int8" in target.matrix
         few = FEW_ROWS if target.group else FEW_BESIDE_UNIT
-        return m > few and unit_type(self.node.dtype, self.node.attrs) in target.matrix
+        return m > few and unit_type(self.node.dtype, self.node.attrs) in (*target.matrix, *target.pairs)
 
     def _bytes(self) -> dict[str, Node]:
         """The factors as bytes, if they are bytes that are multiplied as int32."""
