@@ -93,17 +93,26 @@ static void halves_loop(void *p) { tiles_of(p, 0); }
 static void bytes_loop(void *p) { tiles_of(p, 1); }
 #endif
 
+#if defined(__AVX512F__)
+typedef float sums __attribute__((vector_size(64), may_alias));
+/* ten chains of sixteen sums, of the products of a word's neighbours each: one text, or some would be in memory */
+#define CHAINS(instruction, numbers) \
+    part *q = p; \
+    sums a = {0}, b = a, c = a, d = a, e = a, f = a, g = a, h = a, i = a, j = a, y = (sums)(numbers); \
+    for (int64_t n = 0; n < q->count; n++) \
+        __asm__ volatile(instruction " %10, %10, %0;" instruction " %10, %10, %1;" instruction " %10, %10, %2;" \
+                         instruction " %10, %10, %3;" instruction " %10, %10, %4;" instruction " %10, %10, %5;" \
+                         instruction " %10, %10, %6;" instruction " %10, %10, %7;" instruction " %10, %10, %8;" \
+                         instruction " %10, %10, %9" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f), "+v"(g), \
+                         "+v"(h), "+v"(i), "+v"(j) : "v"(y)); \
+    q->sink += (uint64_t)(a + b + c + d + e + f + g + h + i + j)[0]
+typedef int32_t factors __attribute__((vector_size(64), may_alias));
 #if defined(__AVX512VNNI__)
-/* ten chains of sixteen sums, of four products of bytes each */
-static void words_loop(void *p) {
-    part *q = p;
-    typedef int32_t sums __attribute__((vector_size(64)));
-    sums x[10] = {{0}}, y = x[0] + 0x01010101;
-    for (int64_t i = 0; i < q->count; i++)
-#pragma GCC unroll 10
-        for (int c = 0; c < 10; c++) __asm__ volatile("vpdpbusd %1, %1, %0" : "+v"(x[c]) : "v"(y));
-    for (int c = 0; c < 10; c++) q->sink += (uint64_t)x[c][0];
-}
+static void words_loop(void *p) { CHAINS("vpdpbusd", (factors){0} + 0x01010101); }
+#endif
+#if defined(__AVX512BF16__)
+static void pairs_loop(void *p) { CHAINS("vdpbf16ps", (factors){0} + 0x3c003c00); }
+#endif
 #endif
 
 static void *thread(void *p) {
@@ -193,6 +202,9 @@ double unit_peak(int threads, int repeats, int bytes, int tiles) {
 #endif
 #if defined(__AVX512VNNI__)
     if (bytes) return count * 10.0 * 16 * 4 * 2 * threads / run(words_loop, NULL, NULL, NULL, count, threads, repeats);
+#endif
+#if defined(__AVX512BF16__)
+    if (!bytes) return count * 10.0 * 16 * 2 * 2 * threads / run(pairs_loop, NULL, NULL, NULL, count, threads, repeats);
 #endif
     return 0;
 }
