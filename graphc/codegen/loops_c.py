@@ -341,6 +341,8 @@ class _Model:
         self.kept.clear()
         self.past_caches()
         asked = [{**place, "start": first, "stop": last} for place in places if place is not None]
+        if any(place.get("rising") for place in asked) and not square:
+            self.spell.helpers["gc_amd"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
                 "kept": kept, "ahead": asked, "square": square, "body": [body]}
 

@@ -48,7 +48,7 @@ enum { GC_AMD = 1, GC_ZEN4 = 1, GC_ZEN5 = 0 };
 #else
 enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 0 };
 #endif
-#define GC_NEAR (GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0)  /* bytes that their L3 cache may keep */
+enum { GC_SOON = GC_AMD && !GC_ZEN5 ? 2 : 3, GC_NEAR = GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0 };
 /* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
 typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
 
@@ -438,7 +438,7 @@ static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restri
 }
 #endif
 
-int64_t contract_dot_dfd4dd96(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_7b2535a2(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
