@@ -340,8 +340,8 @@ class _Model:
         body = self.along_tile(s, first, last, {})
         self.kept.clear()
         self.past_caches()
-        asked = [{**place, "start": first, "stop": last} for place in places if place is not None]
-        if any(place.get("rising") for place in asked) and not square:
+        asked = [{"rising": False, **place, "start": first, "stop": last} for place in places if place is not None]
+        if any(place["rising"] for place in asked) and not square:
             self.spell.helpers["gc_amd"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
                 "kept": kept, "ahead": asked, "square": square, "body": [body]}
