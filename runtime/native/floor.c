@@ -95,6 +95,7 @@ static void bytes_loop(void *p) { tiles_of(p, 1); }
 
 #if defined(__AVX512F__)
 typedef float sums __attribute__((vector_size(64), may_alias));
+typedef uint32_t factors __attribute__((vector_size(64), may_alias));
 /* ten chains of sixteen sums, of the products of a word's neighbours each: one text, or some would be in memory */
 #define CHAINS(instruction, numbers) \
     part *q = p; \
@@ -105,8 +106,7 @@ typedef float sums __attribute__((vector_size(64), may_alias));
                          instruction " %10, %10, %6;" instruction " %10, %10, %7;" instruction " %10, %10, %8;" \
                          instruction " %10, %10, %9" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f), "+v"(g), \
                          "+v"(h), "+v"(i), "+v"(j) : "v"(y)); \
-    q->sink += (uint64_t)(a + b + c + d + e + f + g + h + i + j)[0]
-typedef int32_t factors __attribute__((vector_size(64), may_alias));
+    q->sink += (uint64_t)((factors)a)[0]
 #if defined(__AVX512VNNI__)
 static void words_loop(void *p) { CHAINS("vpdpbusd", (factors){0} + 0x01010101); }
 #endif
