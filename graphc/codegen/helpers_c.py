@@ -51,8 +51,8 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
         return (general["bfloat16" if stem.endswith("bfloat16") else "float16"](),), False
     if first == "bits":
         return (general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type)),), False
-    if first == "bitcast":
-        return (general["bitcast"](*_two_types(c_type)),), False
+    if first in ("bitcast", "convert"):
+        return (general[first](*_two_types(c_type)),), False
     if stem in inlined:
         return (*_words(general, c_type), inlined["mad"](*TYPES[c_type]), inlined[stem]()), False
     if first in ("floordiv", "remainder") and c_type in TYPES:
@@ -141,6 +141,6 @@ def _two_types(text: str) -> tuple[str, str]:
     for a in names:
         if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
             return a, text.removeprefix(a + "_")
-    raise ValueError(f"no bitcast helper for {text}")
+    raise ValueError(f"no helper between two types for {text}")
 
 

@@ -19,10 +19,11 @@ from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs, is_every, loads, strides
+from graphc.codegen.halves_c import in_runs, loads, strides
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.mma_c import mma
 from graphc.codegen.macros import macros, tidied
+from graphc.codegen.overlapping_c import overlapping
 from graphc.codegen.reductions_c import dealt, reduction, scan
 from graphc.codegen.short_stretches_c import ShortStretches, short_stretches
 from graphc.codegen.spell import dialect, register_bytes
@@ -30,7 +31,6 @@ from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.codegen.strips_c import MANY_LOADS, called_often, is_long_arithmetic, strips
 from graphc.codegen.weighted_c import weighted
-from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis
 from graphc.ir.kernel import (
@@ -43,7 +43,7 @@ from graphc.ir.target import LINE, rounded_up
 WORDS = {4: "float", 8: "double"}     # of bits that are turned in registers
 RUN = 512           # elements that are stored past the caches at a time: they wait in the nearest one
 SCRATCH_ALIGNMENT = 64
-WRITTEN_OUT = 8     # turns of a loop that GCC writes out as scalars
+FEW_VECTORS = 4     # of a short row that may go by whole ones
 MOST_STRIDED = 64   # elements that a turn reads beside no other turn's: GCC takes minutes to sort hundreds
 TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
 
@@ -206,7 +206,8 @@ class _Model:
         start, stop = "0" if s.start is None else self.spell.index(s.start), self.spell.stop(s)
         if all(type(x) in (Let, Store) for x in s.body) and (rows := stretches(s.body, s.axis)):
             return self.stretched(rows, start, stop)
-        return self.counted(s, start, stop, enclosing)
+        few = s.kind == "vector" and s.axis.extent <= FEW_VECTORS * self.lanes_of_row
+        return few and overlapping(self, s, start, stop, fixed_length(s)) or self.counted(s, start, stop, enclosing)
 
     def asking(self, body: tuple) -> list[dict]:
         """Loops with conditions that hold for all of a loop or for nothing."""
@@ -268,45 +269,15 @@ class _Model:
     def along_tile(self, s: Loop, start: str, stop: str, enclosing: dict) -> dict:
         if (few := self.by_few(s.body, s.axis)) is not None:
             return few.model(self, start, stop, s)
-        length = (s.axis.extent if s.limit is None else s.limit.const) - (0 if s.start is None else s.start.const)
+        length = fixed_length(s)
         long = is_long_arithmetic(s.body) and (not self.lanes_of_row or length >= self.kernel.strip)
-        if not (long and called_often(s.body)) and (found := self.overlapping(s, start, stop, length)):
+        if not (long and called_often(s.body)) and (found := overlapping(self, s, start, stop, length)):
             return found
         if not self.lanes_of_row and _is_move(s):
             return self.moved(s, start, stop)
         if long:
             return strips(self, s, start, stop)
         return self.counted(s, start, stop, enclosing)
-
-    def overlapping(self, s: Loop, start: str, stop: str, length: int) -> dict | None:
-        """A short row, or a piece of one, of that length, by whole vectors; None: it has fewer elements."""
-        lanes = self.lanes_of_row if length >= self.lanes_of_row else self.lanes_of_row // 2
-        if not length >= lanes > 1 or misleads(s.body):
-            return None
-        found = {"kind": "overlapping", "axis": s.axis.name, "start": start, "stop": stop, "lanes": lanes,
-                 "every": self._every_second(s, length) if lanes > 2 else [], "body": self.statements(s.body, {})}
-        self.spell.wide.clear()
-        return found
-
-    def _every_second(self, s: Loop, length: int) -> list[dict]:
-        """What a loop reads of elements that lie two apart, as windows do: arrays of it, for a vector's lanes. Of
-        pairs, GCC splits vectors itself, if a row is longer than what it writes out."""
-        found = []
-        halves = [x for x in loads(s.body)
-                  if x.dtype in (dt.float32, dt.float64) and not x.srcs and is_every(x.attrs[1], s.axis, 2)]
-        read = {x.attrs for x in halves}
-        for load in halves:
-            number, index = load.attrs
-            far, left, right, further = ((number, ix.add(index, ix.constant(k))) in read for k in (-2, -1, 1, 2))
-            if length > WRITTEN_OUT and left != right and not (far or further):
-                continue
-            c_type = self.spell.language.register(load.dtype)
-            self.spell.helpers[f"gc_every_{c_type}"] = None
-            place = self.spell.index(ix.renamed(index, s.axis, f"{s.axis.name}_at"), number)
-            found.append({"name": f"every{len(found)}", "type": c_type,
-                          "place": f"{self.kernel.buffers[number].name}[{place}]"})
-            self.spell.wide[load] = f"{found[-1]['name']}[l]"
-        return found
 
     def independent(self, body: tuple, axis: Axis) -> bool:
         """Whether gcc must be told that each turn of a loop stores in a place of its own. With scratch memory it would
@@ -345,6 +316,12 @@ class _Model:
             self.spell.helpers["gc_amd"] = None
         return {"kind": "streamed", "start": start, "stop": stop, "first": first, "last": last, "run": RUN,
                 "kept": kept, "ahead": asked, "square": square, "body": [body]}
+
+
+def fixed_length(s: Loop) -> int:
+    """Turns of a loop; 0 if that is known only when it runs."""
+    start, stop = s.start or ix.ZERO, s.limit or ix.constant(s.axis.extent)
+    return stop.const - start.const if start.is_const and stop.is_const else 0
 
 
 def _is_move(s: Loop) -> bool:

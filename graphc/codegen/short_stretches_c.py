@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphc.codegen.edges_c import loops, pieces, used
+from graphc.codegen.overlapping_c import overlapping
 from graphc.codegen.stretches_c import Substitution, divisions, indices
 from graphc.ir import index as ix
 from graphc.ir.conditions import FALSE, TRUE, with_answers
@@ -48,7 +49,7 @@ class ShortStretches(Struct, frozen=True):
                 inner = loops(owner, parts, self.outer, f"{name}from", f"{name}to")
             else:
                 whole = Loop(self.outer, "vector", self.body)
-                inner = [owner.overlapping(whole, f"{name}from", f"{name}to", self._count(loop, fixed))
+                inner = [overlapping(owner, whole, f"{name}from", f"{name}to", self._count(loop, fixed))
                          or owner.counted(whole, f"{name}from", f"{name}to", {})]
         return {"kind": "short_stretches", "axis": self.axis.name, "start": start, "stop": stop, "outer": name,
                 "length": self.length, "edge": edge, "body": inner, "begins": not ahead and (

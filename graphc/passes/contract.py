@@ -217,11 +217,15 @@ class Contraction:
         spaces = {span: self.spaces[name + span] for span in (rows, columns)}
         outer = rows if rows != "k" else columns
         value, x, k = self.values[name], spaces[outer], spaces["k"]
-        along, across = _contiguous(value, k[-1]), _contiguous(value, x[-1])
+        indices = _of_both(value, x, k)
+        along, across = (sum(i.coefficient(axis) == 1 for i in indices) for axis in (k[-1], x[-1]))
         if along == across > 0 and k[-1].extent != x[-1].extent:      # windows: by the longer runs
             inner_is_k = k[-1].extent > x[-1].extent
+        elif along != across:
+            inner_is_k = along > across
         else:
-            inner_is_k = along >= across if name == "a" else along > across
+            steps = [min((abs(i.coefficient(axis)) or 1 for i in indices), default=1) for axis in (k[-1], x[-1])]
+            inner_is_k = steps[0] < steps[1] or (steps[0] == steps[1] and name == "a")
         order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
         store = Store(0, ix.of_axes((*spaces[rows], *spaces[columns])), value, local=name)
         return Operand(name, value.dtype, (rows, columns), (spaces[rows], spaces[columns]),
@@ -364,6 +368,12 @@ def nest(axes: tuple[Axis, ...], body: tuple) -> tuple:
     for k, axis in enumerate(reversed(axes)):
         body = (Loop(axis, "serial" if k else "vector", body),)
     return body
+
+
+def _of_both(value: Node, x: tuple[Axis, ...], k: tuple[Axis, ...]) -> list[Index]:
+    """The indices of loads that change along both spans, of which there are many elements: all if there are none."""
+    indices = [e.attrs[1] for e in below([value]) if e.op is LOAD and not data_exprs(e.attrs[1])]
+    return [i for i in indices if not ix.axes_of(i).isdisjoint(x) and not ix.axes_of(i).isdisjoint(k)] or indices
 
 
 def _contiguous(value: Node, axis: Axis) -> int:

@@ -185,7 +185,7 @@ class Lowering:
             return False
         row, column = self.axes[-2:]
         if 1 < column.extent <= NARROW:
-            return any(a.extent > NARROW for a in self.axes[-3:-1])
+            return any(a.extent > NARROW for a in self.axes[-3:-1]) or row.extent == NARROW and len(self.axes) > 2
         if self.schedule.target.group:      # work items beside one another store neighbours
             return False
         asked = comparisons(s.value for stage in self.stages for s in stage.body)
@@ -201,7 +201,7 @@ class Lowering:
         """Of a narrow map, the axes to write out, if the text is short enough, and otherwise: the last; with it the one
         before if that is as short, as in small matrices; or the one before the vectorised one, as the rows of a window
         are, where something is the same for all of these, or divides by how many they are."""
-        if self.axes[-2].extent <= NARROW:
+        if self.axes[-2].extent <= NARROW < self.axes[-3].extent:
             return [self.axes[-2:]]
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
             row, column, last = self.axes[-3:]
@@ -448,17 +448,24 @@ class Lowering:
         return body
 
     def _lanes(self) -> int:
-        """Of a large map that goes by rows of few vectors, as those of small images are, the elements of a vector: a
-        loop of two turns for each would cost GCC a pointer, on the stack, for each window."""
-        if self.kind != "map" or len(self.axes) == 1 or self.block is not None or self.schedule.target.group:
+        """Of a large map that goes by rows of few vectors, as those of small images are, and of what goes by such rows
+        behind a reduction, the elements of a vector: a loop of two turns for each would cost GCC a pointer, on the
+        stack, for each window."""
+        if self.block is not None or self.schedule.target.group:
             return 0
-        along = [expr.dtype for expr in below([s.value for stage in self.stages for s in stage.body])
-                 if expr.op is LOAD and self.axes[-1] in ix.axes_of(expr.attrs[1])]
-        row, size = self.axes[-1].extent, max(d.itemsize for d in (*along, *(n.dtype for n in self.written)))
+        stages = self.stages if self.kind == "map" else [s for s in self.stages if not s.reduces and len(s.axes) > 1]
+        nests = {self.axes if self.kind == "map" else (*self.axes, *s.axes) for s in stages}
+        if self.kind not in ("map", "row") or len(nests) != 1 or len(nest := nests.pop()) == 1:
+            return 0
+        stored = [s for stage in stages for s in stage.body if type(s) is Store]
+        along = [expr.dtype for expr in below([s.value for stage in stages for s in stage.body])
+                 if expr.op is LOAD and nest[-1] in ix.axes_of(expr.attrs[1])]
+        row, size = nest[-1].extent, max(d.itemsize for d in (*along, *(s.value.dtype for s in stored)))
         most = vector_bytes()
         lanes = next((n // size for n in (most, most // 2, most // 4) if n // size <= row), 0)
         few = 1 < lanes and row * size <= SHORT_ROW
-        return lanes if few and prod(a.extent for a in self.axes) >= SHORT_ROWS else 0
+        elements = prod(a.extent for a in nest) * len(self.places)
+        return lanes if few and elements >= SHORT_ROWS else 0
 
     def _streams(self, nodes: tuple[Node, ...]) -> bool:
         """Whether a map over one axis, or over rows or squares of whole lines of a cache, moves so much that no part of
@@ -492,8 +499,9 @@ class Lowering:
         lanes = self._lanes()
         kernel = Kernel(
             name=_name(self.group), buffers=buffers_of(inputs, outputs), params=tuple(self.reader.params.items()),
-            parallel=parallel, tiled=self.tiled, width=self.width, chunk=chunk_of(self, whole_rows=lanes > 0),
-            strip=chosen(self.choices, "strip"), streams=self._streams(nodes), lanes=lanes,
+            parallel=parallel, tiled=self.tiled, width=self.width,
+            chunk=chunk_of(self, whole_rows=self.tiled and lanes > 0), strip=chosen(self.choices, "strip"),
+            streams=self._streams(nodes), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
         return LoweredKernel(kernel, nodes, self.group, self.base)

@@ -31,19 +31,23 @@ def without_conditions(body: tuple, axis: Axis, other: tuple[Axis, ...]) -> tupl
     asked = comparisons(s.value for s in body)
     if not asked:
         return (Loop(axis, "vector", body),)
-    return _by_parts(body, axis, other, asked) or _usually(body, axis, other, asked)
+    parts, largest = _by_parts(body, axis, other, asked)
+    if parts and largest <= USUAL:
+        return parts
+    usually = _usually(body, axis, other, asked)
+    asks = len(body) > 1 and type(usually[0]) is not Loop     # several stores that ask are not vectorised
+    return parts if parts and (asks or _size(parts) <= _size(usually)) else usually
 
 
-def _by_parts(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]) -> tuple:
-    """The loops in each part of that axis of the others which has most of them; () if that is not reasonable."""
+def _by_parts(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]) -> tuple[tuple, float]:
+    """The loops in each part of that axis of the others which has most of them, and the share of the largest part; ()
+    if that is not reasonable."""
     across, edges = max(((a, edges_of(asked, a)) for a in other), key=lambda found: len(found[1]), default=(axis, {}))
     extent = across.extent
     pieces = cut(edges, 0, extent - 1, MAX_PIECES)
     if not edges or pieces is None or len(pieces) * _size(body) > MAX_WORK:
-        return ()
+        return (), 1
     starts = [*(start or 0 for start, _, _ in pieces), extent]
-    if max(stop - start for start, stop in zip(starts, starts[1:], strict=False)) > USUAL * extent:
-        return ()
     rest = tuple(a for a in other if a != across)
     found: tuple = ()
     for start, stop, answers in reversed(pieces):
@@ -53,7 +57,8 @@ def _by_parts(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node
             share = (stop - (start or 0)) / (extent - (start or 0))
             here = (If(agreement({test: answers[test]}), here, found, share),)
         found = here
-    return found if _size(found) <= MAX_TEXT else ()
+    largest = max(stop - start for start, stop in zip(starts, starts[1:], strict=False))
+    return (found, largest / extent) if _size(found) <= MAX_TEXT else ((), 1)
 
 
 def _usually(body: tuple, axis: Axis, other: tuple[Axis, ...], asked: list[Node]) -> tuple:
@@ -87,7 +92,7 @@ def _pieces(body: tuple, axis: Axis, along: dict[Node, Edge]) -> tuple:
 
 
 def _piece(body: tuple, axis: Axis, start: int, stop: int) -> Loop:
-    kind = "scalar" if stop - start < LEAST_VECTORS else "vector"
+    kind = "scalar" if stop - start < min(LEAST_VECTORS, axis.extent // 2) else "vector"
     return Loop(axis, kind, body, ix.constant(stop), ix.constant(start))
 
 

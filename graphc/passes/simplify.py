@@ -10,7 +10,7 @@ from graphc.ir import dtype as dt
 from graphc.ir.node import Node, const, const_value, make, rewritten
 from graphc.ir.ops import (
     ADD, BITCAST, CAST, CONCAT, CONST, DIV, DOT, ELEMENTWISE, EXPAND, M2, MOVEMENT, MUL, NEG, PERMUTE, POW, PROD,
-    REDUCE, RESHAPE, SLICE, SUB, WHERE,
+    REDUCE, RESHAPE, SLICE, SUB, WHERE, WINDOW,
 )
 
 
@@ -182,6 +182,17 @@ def _slice_slice(node: Node) -> Node | None:
     return make(SLICE, node.dtype, node.shape, src.srcs, (starts, steps))
 
 
+def _window_one(node: Node) -> Node | None:
+    """windows of one element, some elements apart -> reshape(slice(x))"""
+    axis, step, _ = node.attrs
+    if node.shape[axis + 1] != 1 or step == 1:
+        return None
+    src, ndim = node.srcs[0], len(node.shape) - 1
+    shape = tuple(node.shape[axis] if a == axis else n for a, n in enumerate(src.shape))
+    steps = tuple(step if a == axis else 1 for a in range(ndim))
+    return make(RESHAPE, node.dtype, node.shape, (make(SLICE, node.dtype, shape, (src,), ((0,) * ndim, steps)),))
+
+
 def _where_const(node: Node) -> Node | None:
     """where(true, a, b) -> a; where(c, a, a) -> a"""
     c, a, b = node.srcs
@@ -215,7 +226,7 @@ _RULES: dict = {
     MUL: (_mul_one, _fold), DIV: (_div_one, _fold), SUB: (_sub_zero, _fold), ADD: (_add_int_zero, _fold), NEG: (_fold,),
     POW: (_pow_small,), CAST: (_cast,), BITCAST: (lambda n: n.srcs[0] if n.srcs[0].dtype is n.dtype else None,),
     RESHAPE: (_reshape_reshape,), PERMUTE: (_permute_permute,), SLICE: (_slice_slice,), WHERE: (_where_const,),
-    DOT: (_empty,),
+    WINDOW: (_window_one,), DOT: (_empty,),
 }
 _BY_KIND: dict = {
     ELEMENTWISE: (_involution,),

@@ -82,7 +82,7 @@ def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[No
         elif node not in stored:
             readers = users.get(node, ())
             if (_must_store(node, readers) or _interleaves(node, users, anchors)
-                    or _asks_often(node, users, anchors)
+                    or _asks_often(node, users, anchors) or _is_thinned(node, users, anchors)
                     or cost[node] > STORE_COST and _is_read_across(node, users, anchors)):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node]):
@@ -197,6 +197,19 @@ def _interleaves(node: Node, users: Users, anchors: set[Node]) -> bool:
         dealt = turned and node.op.kind == ELEMENTWISE and 1 < node.shape[-1] <= UNROLLED < width
     return dealt and (_is_summed(top, users, anchors)
                       or _is_multiplied(top, users, anchors) and has_below(node, _deals_columns))
+
+
+def _is_thinned(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether a product would compute every second element of rows, as that of a convolution of 1 x 1 with strides
+    does: packing takes these one by one, where a map of its own computes them in vectors."""
+    if node.op is not SLICE or not node.shape or node.attrs[1][-1] == 1:
+        return False
+    src = node.srcs[0]
+    while src.op in (RESHAPE, PERMUTE, SLICE):
+        src = src.srcs[0]
+    return src.op.kind == ELEMENTWISE and any(
+        user.op is DOT and any(factor.size == node.size for factor in user.srcs)
+        for user in readers(node, users, anchors, (RESHAPE, PERMUTE)))
 
 
 def _is_multiplied(node: Node, users: Users, anchors: set[Node]) -> bool:
