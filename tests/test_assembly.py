@@ -295,6 +295,26 @@ def test_functions_under_a_condition_are_vectors(guarded, assembly):
 
 
 @needs_avx2
+@pytest.mark.parametrize("function", ["exp", "exp2", "expm1", "tanh", "log1p"])
+def test_a_function_of_a_row_leaves_that_of_elements_in_vectors(function, assembly):
+    """What both read was loaded at the end of the loop: no vectors, ten times slower."""
+    of = getattr(gc, function)
+    text = assembly(of(array(64, 512)) * of(array(64, 1)))
+    assert count(text, "vmulps", WIDE) >= 1 and count(text, "vfn?m(add|sub)[0-9]+ps", WIDE) >= 3
+
+
+@needs_avx2
+def test_powers_of_complex_numbers_that_begin_with_zero_are_vectors(assembly):
+    z = array(4096, dtype="complex64")
+    w, inside = gc.zeros_like(z), 0
+    for _ in range(4):
+        w = w * w + z
+        inside = inside + (gc.abs(w) < 2)
+    text = assembly(inside)
+    assert count(text, "vsqrtps", WIDE) >= 4 and count(text, "(call|vsqrtss)") <= 8    # of what the vectors leave
+
+
+@needs_avx2
 @pytest.mark.parametrize("rows", ["inside", "rolled"])
 def test_short_rows_are_vectors(rows, assembly):
     x = array(8, 64, 40, 40)

@@ -111,6 +111,20 @@ def test_of_two(name, dtype):
     report(name, dtype, float(off.max()), (x[off.argmax()], y[off.argmax()]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hypot_of_numbers_of_all_sizes(dtype):
+    """Squares overflow from half of the exponents on, and below half of them they vanish."""
+    rng, info = np.random.default_rng(3), np.finfo(dtype)
+    x, y = rng.normal(0, 1, (2, 200_000)).astype(dtype)
+    power = rng.integers(info.minexp - info.nmant, info.maxexp, x.size)
+    with np.errstate(over="ignore"):
+        x, y = np.ldexp(x, power), np.ldexp(y, power + rng.integers(-info.nmant, info.nmant, x.size))
+    off = errors("hypot", x, y)
+    assert off.max() <= 1.25, (x[off.argmax()], y[off.argmax()])
+    x, y = (part.ravel().copy() for part in np.meshgrid(edges(dtype), edges(dtype)))
+    assert errors("hypot", x, y).max() <= 1.25
+
+
 # ----------------------------------------------------------------------------------------------- special values
 
 def edges(dtype) -> np.ndarray:

@@ -7,7 +7,7 @@ import re
 from graphc.codegen.macros import MacroFile, macros
 from graphc.codegen.spell import Speller, unsigned
 
-MATH_TWO = ("pow", "atan2", "hypot")
+MATH_TWO = ("pow", "atan2")
 # C type -> its real type and the suffix of libm
 TYPES = {"cfloat": ("float", "f"), "cdouble": ("double", ""), "float": ("float", "f"), "double": ("double", "")}
 
@@ -20,7 +20,9 @@ def helper_texts(environment, spell: Speller) -> list[str]:
         found, math = _texts(environment, name.removeprefix("gc_"))
         texts.update(dict.fromkeys(found))
         vector_math = vector_math or math
-    frame = (macros(environment, "c/helpers.c.j2")["vector_math"]().strip(),) if vector_math else ()
+    frame = [macros(environment, "c/helpers.c.j2")["vector_math"]().strip()] if vector_math else []
+    if any("GC_UNKNOWN" in text for text in texts):
+        frame.append(macros(environment, "c/math.c.j2")["unknown"]().strip())
     return [*frame, *texts]
 
 

@@ -97,9 +97,9 @@ def _piece(body: tuple, axis: Axis, start: int, stop: int) -> Loop:
 
 
 def _size(body: tuple) -> int:
-    """How many expressions a text has."""
-    return sum(_size((*s.body, *s.otherwise)) if type(s) is If else _size(s.body) if type(s) is Loop
-               else sum(1 for _ in below([s.value])) for s in body)
+    """How many expressions a text has; what statements of a loop share is computed once."""
+    nested = sum(_size((*s.body, *s.otherwise) if type(s) is If else s.body) for s in body if type(s) in (If, Loop))
+    return nested + sum(1 for _ in below(s.value for s in body if type(s) not in (If, Loop)))
 
 
 def _resolved(body: tuple, answers: dict[Node, Node]) -> tuple:

@@ -55,6 +55,12 @@ typedef int gc_lanes_64 __attribute__((vector_size(64)));
 #define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
 #endif
 #endif
+#if defined(__ELF__) && !defined(__clang__)
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
+    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#else
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#endif
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 #ifdef GC_LIBMVEC
 GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
@@ -90,7 +96,7 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
-__attribute__((weak, visibility("hidden"))) float gc_erf_float_most = 1.5f;     /* of |x| - 2.5: erf(4) rounds to 1 */
+GC_UNKNOWN(float, gc_erf_float_most, 1.5f)     /* of |x| - 2.5: erf(4) rounds to 1 */
 static inline float gc_erf_float(float x)
 {
     const float a = __builtin_fabsf(x), s = a * a;
@@ -115,8 +121,8 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+GC_UNKNOWN(float, gc_exp_float_least, -176)
+GC_UNKNOWN(float, gc_exp_float_most, 89)     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
@@ -144,7 +150,7 @@ static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const f
         y[l] = gc_erf_float(x[l]);
 }
 
-int64_t map_sub_ceea27c8(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_182d3daa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -55,6 +55,12 @@ typedef int gc_lanes_64 __attribute__((vector_size(64)));
 #define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
 #endif
 #endif
+#if defined(__ELF__) && !defined(__clang__)
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
+    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#else
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
@@ -77,8 +83,8 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+GC_UNKNOWN(float, gc_exp_float_least, -176)
+GC_UNKNOWN(float, gc_exp_float_most, 89)     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
@@ -132,7 +138,7 @@ float logf(float);
 #define VECTOR _Pragma("omp simd") for (int v = 0; v < 16; v++)
 #define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) VECTOR
 
-int64_t row_max_sum_760c9a65(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_8d1bf78e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];

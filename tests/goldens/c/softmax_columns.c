@@ -4,6 +4,12 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+#if defined(__ELF__) && !defined(__clang__)
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
+    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#else
+#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
@@ -55,8 +61,8 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_least = -176;
-__attribute__((weak, visibility("hidden"))) float gc_exp_float_most = 89;     /* beyond: 0 and infinity */
+GC_UNKNOWN(float, gc_exp_float_least, -176)
+GC_UNKNOWN(float, gc_exp_float_most, 89)     /* beyond: 0 and infinity */
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
@@ -77,7 +83,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_104d006d(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_5c22e328(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
