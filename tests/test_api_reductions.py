@@ -165,6 +165,31 @@ def test_short_rows_side_by_side(width):
     np.testing.assert_array_equal(many.numpy()[:600], np.concatenate(few))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "complex64"])
+@pytest.mark.parametrize("width", [17, 20, 31, 32])
+def test_many_rows_of_fewer_than_half_the_lanes(width, dtype):
+    """Their length is a part of the text, where few rows have it as an argument: with the same bits."""
+    x = sample((4_100, width)).astype(dtype)
+    if dtype != "int32":
+        x[3], x[4, 0], x[5], x[6] = np.nan, np.inf, 0, -0.0
+
+    def rows(a):
+        found = [gc.sum(a * 2, axis=1), gc.any(a == 0, axis=1), a - gc.mean(a, axis=1, keepdims=True)]
+        if dtype == "complex64":
+            return found
+        return [*found, gc.max(a, axis=1), gc.min(gc.abs(a), axis=1), gc.argmax(a, axis=1), gc.std(a, axis=1),
+                gc.softmax(a, axis=1) if dtype.startswith("float") else a, gc.sum(a, axis=1) / gc.max(a, axis=1)]
+    for together, *parts in zip(*map(rows, map(gc.asarray, (x, x[:2_050], x[2_050:]))), strict=True):
+        np.testing.assert_array_equal(together.numpy(), np.concatenate([part.numpy() for part in parts]))
+
+
+def test_the_length_of_many_short_rows_is_in_their_text(backend):
+    if backend != "cpu":
+        pytest.skip("the text of C kernels")
+    (many,), (few,) = (gc.plan(gc.sum(gc.asarray(sample((n, 20))), axis=1)).kernels for n in (4_100, 4_000))
+    assert "length = 20;" in many.source and "length = 20;" not in few.source
+
+
 def test_a_norm_over_images_is_a_map():
     """What is as large as the images is not computed along the columns of a kernel that adds up their sums."""
     t = gc.asarray(sample((16, 64, 8, 8)).astype(np.float32))

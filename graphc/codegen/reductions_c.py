@@ -14,12 +14,13 @@ from graphc.codegen.spell import filled, register_bytes
 from graphc.ir import dtype as dt
 from graphc.ir.index import Axis
 from graphc.ir.kernel import Accumulate, Kernel, Let, Loop, accumulations, below, data_exprs
-from graphc.ir.ops import ABS, EXP, M2, MAX, SUM
+from graphc.ir.ops import ABS, EXP, M2, MAX, MIN, SUM
 from graphc.ir.target import vector_bytes
 from graphc.ir.trees import CHUNKS, LANES
 
 NEAR = 1 << 16      # bytes of a row: the next one is prefetched if both stay in the L2 cache meanwhile
-BLOCK = 32          # elements of a row that has them as a part of its text: half of the lanes, blocks that have a scale
+BLOCK = 32          # elements of a row that has them in its text: half of the lanes, blocks that have a scale,
+MANY_ROWS = 4096    # or fewer, if there are so many rows
 LEVELS = 32         # of a pairwise sum; those of a tile of columns lie in scratch: a thread's stack is small
 SHORT = 40          # nodes of what is done with an element of a row, up to which it is written out again for the rest
 MANY = 8            # elements that a turn over columns reads, and
@@ -34,7 +35,8 @@ def dealt(kernel: Kernel) -> int:
         if type(s) is Loop:
             extents |= {s.axis.extent for x in s.body if type(x) is Accumulate and x.order == "inner"}
             stack.extend(s.body)
-    return BLOCK if extents == {BLOCK} else LANES
+    short = extents and max(extents) <= BLOCK and kernel.iterations >= MANY_ROWS
+    return BLOCK if short or extents == {BLOCK} else LANES
 
 
 def _combine(model, s: Accumulate) -> str:
@@ -117,7 +119,7 @@ def _columns(model, s: Loop, column: Axis, body: tuple, sums: list[Accumulate], 
 
 def _rows(model, s: Loop, sums: list[Accumulate], out: dict) -> dict:
     out["kind"] = "rows"
-    if s.axis.extent == BLOCK:
+    if model.dealt == BLOCK and s.axis.extent <= BLOCK:
         model.spell.as_literal(s.axis)
         out["stop"] = model.spell.stop(s)
     if out["chunk"] == 1 and not out["exact"]:
@@ -153,23 +155,24 @@ def _sweep(model, s: Loop, body: tuple, steps: dict, asked: list[dict]) -> dict:
     if not wide and any(place["rising"] for place in asked):
         model.spell.helpers["gc_amd"] = None
     found = model.statements(body, steps)
-    out = {"body": found, "wide": wide, "ahead": asked, **_masked(found, body, s.axis)}
+    out = {"body": found, "wide": wide, "ahead": asked, **_masked(model, found, body, s.axis)}
     model.masked = model.masked or out["masked"] is not None
     model.spell.wide.clear()
     return out
 
 
-def _masked(statements: list[dict], body: tuple, axis: Axis) -> dict:
+def _masked(model, statements: list[dict], body: tuple, axis: Axis) -> dict:
     """The same for a vector of which some lanes have no element, and take the identity instead. Not where the compiler
     would find no masks for it, as it calls no function for some lanes, nor where it is long, or reads here and there.
-    A maximum takes several masks an element, so that its last ones are sooner done one by one. Before AVX-512 some
-    processors take long to store under a mask."""
+    A maximum takes several masks an element, so that its last ones are sooner done one by one, unless the text has
+    their number. Before AVX-512 some processors take long to store under a mask."""
     sums, exprs = accumulations(body), list(below(x.value for x in body))
     stores = ("store",) if vector_bytes() == 64 else ()
     cheap = len(exprs) <= SHORT and all(
         x.op.cost < EXP.cost or (x.op, x.dtype) == (EXP, dt.float32) for x in exprs)
     together = all(not data_exprs(x.attrs[1]) and x.attrs[1].coefficient(axis) in (0, 1) for x in loads(body))
-    if (not cheap or not together or any(x.dtype.kind != "f" or x.op not in (SUM, M2) for x in sums)
+    ops = (SUM, M2, MAX, MIN) if model.dealt == BLOCK else (SUM, M2)
+    if (not cheap or not together or any(x.dtype.kind != "f" or x.op not in ops for x in sums)
             or any(x["kind"] not in ("let", "accumulate", *stores) for x in statements)):
         return {"masked": None}
     return {"masked": [_step(x["one"]) if x["kind"] == "accumulate" else x for x in statements],

@@ -43,6 +43,7 @@ MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
 SHORT_ROW = 256             # bytes of a row that goes by whole vectors,
+SHORT_SWEEP = 32            # elements of such a row, where it is all that goes over what was reduced,
 SHORT_ROWS = 1 << 14        # where that is worth a text of its own: elements of the map
 BLOCK = 64                  # rows for which a blocked map kernel uses what it gathered for its columns
 
@@ -453,7 +454,8 @@ class Lowering:
         stack, for each window."""
         if self.block is not None or self.schedule.target.group:
             return 0
-        stages = self.stages if self.kind == "map" else [s for s in self.stages if not s.reduces and len(s.axes) > 1]
+        stages = self.stages if self.kind == "map" else [
+            s for s in self.stages if not s.reduces and s.axes and (len(s.axes) > 1 or s.axes[0].extent <= SHORT_SWEEP)]
         nests = {self.axes if self.kind == "map" else (*self.axes, *s.axes) for s in stages}
         if self.kind not in ("map", "row") or len(nests) != 1 or len(nest := nests.pop()) == 1:
             return 0
