@@ -53,8 +53,10 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
         return (general["bfloat16" if stem.endswith("bfloat16") else "float16"](),), False
     if first == "bits":
         return (general["bits"](c_type, {"float": "uint32_t", "double": "uint64_t"}.get(c_type, c_type)),), False
-    if first in ("bitcast", "convert"):
-        return (general[first](*_two_types(c_type)),), False
+    if first == "bitcast":
+        return (general["bitcast"](*_two_types(c_type)),), False
+    if first == "convert":
+        return (general["convert"](*_two_types(c_type), _between(*_two_types(c_type))),), False
     if stem in inlined:
         return (*_words(general, c_type), inlined["mad"](*TYPES[c_type]), inlined[stem]()), False
     if first in ("floordiv", "remainder") and c_type in TYPES:
@@ -144,5 +146,13 @@ def _two_types(text: str) -> tuple[str, str]:
         if text.startswith(a + "_") and text.removeprefix(a + "_") in names:
             return a, text.removeprefix(a + "_")
     raise ValueError(f"no helper between two types for {text}")
+
+
+def _between(a: str, b: str) -> list[str]:
+    """The integer types from one to another, each of twice or half the size of the one before, without these two."""
+    bits = [int(re.sub(r"\D", "", name)) for name in (a, b)]
+    sign = "u" if (a if bits[0] < bits[1] else b).startswith("u") else ""
+    found = [f"{sign}int{n}_t" for n in (8, 16, 32, 64) if min(bits) < n < max(bits)]
+    return found if bits[0] < bits[1] else found[::-1]
 
 

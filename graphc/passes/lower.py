@@ -41,6 +41,7 @@ CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay
 STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
+SQUARE = 16                 # elements of several last axes that are written out, for vectors of such squares
 WRITTEN_OUT = 400           # operations, with the rows of windows: gcc's time grows faster than the text
 SHORT_ROW = 256             # bytes of a row that goes by whole vectors,
 SHORT_SWEEP = 32            # elements of such a row, where it is all that goes over what was reduced,
@@ -186,7 +187,8 @@ class Lowering:
             return False
         row, column = self.axes[-2:]
         if 1 < column.extent <= NARROW:
-            return any(a.extent > NARROW for a in self.axes[-3:-1]) or row.extent == NARROW and len(self.axes) > 2
+            near = any(a.extent > NARROW for a in self.axes[-3:-1]) or row.extent == NARROW and len(self.axes) > 2
+            return near or self._small_squares() > 0
         if self.schedule.target.group:      # work items beside one another store neighbours
             return False
         asked = comparisons(s.value for stage in self.stages for s in stage.body)
@@ -202,6 +204,8 @@ class Lowering:
         """Of a narrow map, the axes to write out, if the text is short enough, and otherwise: the last; with it the one
         before if that is as short, as in small matrices; or the one before the vectorised one, as the rows of a window
         are, where something is the same for all of these, or divides by how many they are."""
+        if small := self._small_squares():
+            return [self.axes[-small:], self.axes[-1:]]
         if self.axes[-2].extent <= NARROW < self.axes[-3].extent:
             return [self.axes[-2:]]
         if len(self.axes) > 2 and 1 < self.axes[-3].extent <= NARROW:
@@ -210,6 +214,12 @@ class Lowering:
             if any(column in axes and row not in axes or row in axes and not linear for axes, linear in found):
                 return [(row, last), (last,)]
         return [self.axes[-1:]]
+
+    def _small_squares(self) -> int:
+        """How many last axes are no more than a few elements together, as squares that are pooled to 2 x 2 are."""
+        extents = [a.extent for a in self.axes]
+        found = next((k for k in range(3, len(extents)) if extents[-k - 1] > SQUARE), 0)
+        return found if prod(extents[-found:]) <= SQUARE else 0
 
     def _write_out(self, axes: tuple[Axis, ...]) -> list[Index]:
         """Take axes away: the flat index for each of their elements, whose stores stand one after the other."""
