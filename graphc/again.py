@@ -13,14 +13,21 @@ stores only what was asked for.
 A loop comes by again. Where a node had to be kept, its place in the user's program is remembered, and what is
 recorded there becomes a result of the first schedule that computes it, if somebody holds it or a view of it: all
 further turns are computed once.
+
+A tensor that was changed in place waits for its values too. If they are made of what a schedule computes, as those of
+parameters after a step are made of the loss that is printed, they are results of this schedule (`changed_with`).
 """
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from graphc.ir.node import Node
-from graphc.ir.ops import ALIAS, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, RESHAPE, SOURCE, THREEFRY
+from graphc.ir.ops import (
+    ALIAS, BUFFER, CONCAT, CONST, ELEMENTWISE, EXPAND, FENCE, MOVEMENT, PARAM, RESHAPE, SOURCE, THREEFRY,
+)
 from graphc.references import held, reads_of
 
 if TYPE_CHECKING:
@@ -31,6 +38,17 @@ TINY = 4096             # bytes of what a loop carries that is kept for any work
 LOOKED_AT = 10_000      # operations under a node that are counted at most
 MOST_PLACES = 1_000
 
+MOST_CHANGED = 10_000
+
+
+class _Changed(threading.local):
+    """Tensors that were changed in place since the last schedule of this thread, by their ids."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[int, weakref.ref] = {}
+
+
+_changed = _Changed()
 _places: dict[object, None] = {}    # where in users' programs something was recorded that had to be kept
 
 
@@ -38,6 +56,56 @@ def mark(nodes: Iterable[Node]) -> None:
     """These have been computed, and those without a value were not kept."""
     for node in nodes:
         node.met = node.met or 1
+
+
+def change(tensor) -> None:
+    """A tensor stands for another node from now on."""
+    if len(_changed.tensors) >= MOST_CHANGED:
+        _changed.tensors.clear()
+    _changed.tensors[id(tensor)] = weakref.ref(tensor)
+
+
+def changed_with(roots: Sequence[Node]) -> list[Node]:
+    """What tensors stand for that were changed in place since the last schedule, if it is made of what the roots are
+    made of, and its values can be had."""
+    if not _changed.tensors:
+        return []
+    tensors, _changed.tensors = [reference() for reference in _changed.tensors.values()], {}
+    waiting = [t.node for t in tensors if t is not None and t.node.value is None and t.node.device == roots[0].device]
+    if not waiting:
+        return []
+    under = computed_under(roots)
+    known = {node: not is_nothing(node) for node in under}  # whether it is made of that; None: it has no values
+    made = [node for node in dict.fromkeys(waiting) if node not in under and _is_made_of(node, known)]
+    inside = computed_under([*roots, *made]).difference(roots, made)
+    return made + [node for node in dict.fromkeys(waiting) if node in inside and is_worth_it(node, carried=True)]
+
+
+def computed_under(roots: Iterable[Node]) -> set[Node]:
+    seen, stack = set(roots), list(roots)
+    while stack:
+        new = {src for src in stack.pop().srcs if src.value is None} - seen
+        seen |= new
+        stack += new
+    return seen
+
+
+def _is_made_of(root: Node, known: dict[Node, bool | None]) -> bool:
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in known:
+            stack.pop()
+            continue
+        waiting = [src for src in node.srcs if src not in known and src.value is None]
+        if waiting:
+            stack += waiting
+            continue
+        found = [known[src] for src in node.srcs if src.value is None]
+        lacking = node.op in (BUFFER, PARAM) or None in found
+        known[node] = None if lacking else any(found)
+        stack.pop()
+    return bool(known[root])
 
 
 def to_keep(graph: Graph) -> tuple[list[Node], list[Node], bool]:

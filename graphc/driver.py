@@ -188,9 +188,16 @@ def realize(nodes: Sequence[Node], asked: str = "realize", beside: Callable[[], 
         pending = computed(nodes)
         if not pending:
             return
-        known = familiar.find(pending)
-    if known is None or not _run_familiar(pending, *known):
-        _realize(pending, asked, beside)
+        changed = again.changed_with(pending)
+        known = familiar.find([*pending, *changed])
+    if known is not None and _run_familiar([*pending, *changed], *known):
+        return
+    try:
+        _realize([*pending, *changed], asked, beside)
+    except (GraphcError, np.linalg.LinAlgError):
+        if not changed:
+            raise
+        _realize(pending, asked, beside)    # what is wrong with another tensor is reported where that is read
 
 
 def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | None) -> None:

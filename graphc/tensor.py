@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphc import driver
+from graphc import again, driver
 from graphc.errors import ArgumentError, BackendError, DTypeError, GradientError, ShapeError, TruthValueError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir.dtype import DType
@@ -315,6 +315,8 @@ class Tensor:
         """Let this handle stand for another node of its shape and dtype. A variable stays one."""
         if history.writes is not None:
             history.writes.append((self, self.node, user_site()))
+        else:
+            again.change(self)
         if history.paused:
             node = untracked(node)
         if self.is_variable:

@@ -157,7 +157,7 @@ def test_training_without_jit_computes_each_step_once(compiled):
         optimizer.step()
         assert np.isfinite(float(loss))
         launches.append((gc.counters() - before).launches)
-    assert max(launches[4:]) < 0.75 * max(launches[:4]), launches
+    assert set(launches[1:]) == {launches[1]} and launches[0] <= launches[1] + 4, launches  # parameters, at first
 
 
 def test_a_training_loop_that_prints_its_loss_is_soon_one_program(compiled):
@@ -176,7 +176,7 @@ def test_a_training_loop_that_prints_its_loss_is_soon_one_program(compiled):
             before = gc.counters()
             float(loss)
             launches.append((gc.counters() - before).launches)
-    assert set(launches[4:]) == {launches[4]}
+    assert set(launches[1:]) == {launches[1]}
 
 
 def test_what_has_several_results_is_no_array_to_keep():
@@ -206,3 +206,103 @@ def test_rows_that_a_loop_holds_are_asked_for_in_few_steps_each():
         sys.setprofile(None)
         garbage.enable()
     assert found and len(steps) < 60, len(steps)
+
+
+# ------------------------------------------------------------------------------- what was changed in place comes along
+
+def classifier():
+    rng = np.random.default_rng(0)
+    model = nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4))
+    gc.realize(*model.state_dict().values())
+    x, y = gc.asarray(rng.normal(size=(64, 12)).astype(np.float32)), gc.asarray(rng.integers(0, 4, 64))
+    optimizer = optim.Adam(model.parameters(), 1e-2)
+
+    def step(x, y):
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+    return step, x, y, model
+
+
+def test_a_step_of_training_is_one_program_when_its_loss_is_read(compiled):
+    """The forward pass was computed for the loss, and once more for the gradients when the next loss was read."""
+    gc.random.seed(0)
+    step, x, y, _ = classifier()
+    losses, steady = [], None
+    for turn in range(6):
+        if turn == 2:
+            steady = gc.counters()
+        losses.append(float(step(x, y)))
+    lazily = gc.counters() - steady
+    assert lazily.program_misses == 0
+    gc.random.seed(0)
+    step, x, y, _ = classifier()
+    step = gc.jit(step)
+    again_losses = [float(step(x, y)) for _ in range(2)]
+    before = gc.counters()
+    again_losses += [float(step(x, y)) for _ in range(4)]
+    assert lazily.launches == (gc.counters() - before).launches
+    np.testing.assert_allclose(losses, again_losses, rtol=1e-5)
+
+
+def test_what_a_step_changed_has_its_values_with_the_loss(compiled):
+    step, x, y, model = classifier()
+    float(step(x, y))
+    before = gc.counters()
+    gc.realize(*model.state_dict().values())
+    assert (gc.counters() - before).launches == 0
+
+
+def test_what_has_nothing_to_do_with_it_stays_lazy(compiled):
+    x, other = gc.asarray(np.arange(1000.0)), gc.asarray(np.arange(500.0))
+    y, z = gc.zeros(1000, dtype=gc.float64), gc.zeros(500, dtype=gc.float64)
+    y.assign(gc.sqrt(x))
+    z.assign(gc.sqrt(other))
+    assert float(gc.sum(y * 2)) == pytest.approx(2 * np.sqrt(np.arange(1000.0)).sum())
+    assert z.node.value is None
+
+
+def test_what_is_wrong_with_a_changed_tensor_is_reported_where_it_is_read():
+    x, places, y = gc.asarray(np.arange(100.0)), gc.asarray([1, 200]), gc.zeros(2, dtype=gc.float64)
+    squares = gc.sqrt(x * x) + 1
+    y.assign(squares[places * 1])
+    total = gc.sum(squares)
+    assert float(total) == 5050
+    with pytest.raises(IndexError, match="200"):
+        y.numpy()
+    matrix, root = gc.zeros((3, 3), dtype=gc.float64) - 1, gc.zeros((3, 3), dtype=gc.float64)
+    negative = matrix * gc.asarray(2.0) - 1
+    root.assign(gc.linalg.cholesky(negative))
+    assert float(gc.sum(negative)) == -27
+    with pytest.raises(np.linalg.LinAlgError):
+        root.numpy()
+
+
+def test_a_changed_tensor_without_values_does_not_come_along():
+    y, given = gc.zeros(3), gc.spec((3,), gc.float32)
+    x = gc.asarray(np.arange(3, dtype=np.float32))
+    both = x * 2 + 1
+    y.assign(both + given)
+    assert float(gc.sum(both)) == 9
+    z = gc.zeros(3)
+
+    @gc.jit
+    def f(t):
+        z.assign(t + both)
+        return t * 2
+    np.testing.assert_array_equal(f(x).numpy(), [0, 2, 4])
+    np.testing.assert_array_equal(z.numpy(), [1, 4, 7])
+
+
+def test_a_tensor_that_is_gone_is_not_computed(compiled):
+    x = gc.asarray(np.arange(1000.0))
+    both = gc.exp(-x) + 1
+    y = gc.zeros(1000, dtype=gc.float64)
+    y.assign(gc.sin(both))
+    del y
+    garbage.collect()
+    before = gc.counters()
+    float(gc.sum(both))
+    assert (gc.counters() - before).launches <= 2

@@ -55,11 +55,11 @@ typedef int gc_lanes_64 __attribute__((vector_size(64)));
 #define GC_CLONES(T, v, b, c, e, name, routine) GC_CLONE_##v(_ZGVbN##b##v##_##name, gc_##T##_16, GC_WIDE(T), routine)
 #endif
 #endif
-#if defined(__ELF__) && !defined(__clang__)
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
-    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#define GC_WEAK __attribute__((weak, visibility("hidden")))
+#if __ELF__ && !__clang__
+#define GC_UNKNOWN(T,x,n) GC_WEAK T x##_ = n; extern const T x GC_WEAK __attribute__((alias(#x "_")));
 #else
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#define GC_UNKNOWN(T,x,n) static const T x = n;
 #endif
 static inline float gc_sqrt_float(float x) { return __builtin_sqrtf(x); }
 #ifdef GC_LIBMVEC
@@ -96,11 +96,11 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
-GC_UNKNOWN(float, gc_erf_float_most, 1.5f)     /* of |x| - 2.5: erf(4) rounds to 1 */
+GC_UNKNOWN(float, gc_erf_float_top, 1.5f)     /* of |x| - 2.5: erf(4) rounds to 1 */
 static inline float gc_erf_float(float x)
 {
     const float a = __builtin_fabsf(x), s = a * a;
-    const float most = gc_erf_float_most, beyond = a - 2.5f, t = most < beyond ? most : beyond;     /* NaN passes */
+    const float top = gc_erf_float_top, beyond = a - 2.5f, t = top < beyond ? top : beyond;     /* NaN passes */
     float p = 7.80690316e-5f;
     p = gc_mad_float(p, s, -7.9978531e-4f);
     p = gc_mad_float(p, s, 5.1871622e-3f);
@@ -121,14 +121,14 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-GC_UNKNOWN(float, gc_exp_float_least, -176)
-GC_UNKNOWN(float, gc_exp_float_most, 89)     /* beyond: 0 and infinity */
+GC_UNKNOWN(float, gc_exp_float_low, -176)
+GC_UNKNOWN(float, gc_exp_float_top, 89)
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
     const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
-    const float least = gc_exp_float_least, most = gc_exp_float_most;
-    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float low = gc_exp_float_low, top = gc_exp_float_top;
+    const float above = low > x ? low : x, y = top < above ? top : above;   /* NaN passes */
     const float t = gc_mad_float(y, half_log2e, round), m = t - round;
     const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
     float p = 1.77254115e-4f;
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void gc_erf_float_64(float *restrict y, const f
         y[l] = gc_erf_float(x[l]);
 }
 
-int64_t map_sub_182d3daa(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_efbe1dc5(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -4,11 +4,11 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#if defined(__ELF__) && !defined(__clang__)
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
-    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#define GC_WEAK __attribute__((weak, visibility("hidden")))
+#if __ELF__ && !__clang__
+#define GC_UNKNOWN(T,x,n) GC_WEAK T x##_ = n; extern const T x GC_WEAK __attribute__((alias(#x "_")));
 #else
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#define GC_UNKNOWN(T,x,n) static const T x = n;
 #endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
@@ -25,12 +25,12 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* tanh|x| = (e - 1) / (e + 1), e = exp(2|x|) = 2**n exp(r); e - 1 = 2**n (exp(r) - 1) + (2**n - 1) */
-GC_UNKNOWN(float, gc_tanh_float_most, 20)      /* tanh(10) rounds to 1 */
+GC_UNKNOWN(float, gc_tanh_float_top, 20)      /* tanh(10) rounds to 1 */
 static inline float gc_tanh_float(float x)
 {
     const float log2e = 1.44269502f, ln2_high = 0.693145752f, ln2_low = 1.42860677e-6f;
     const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves n + 127 in the low bits */
-    const float a = 2 * __builtin_fabsf(x), most = gc_tanh_float_most, y = most < a ? most : a;   /* NaN passes */
+    const float a = 2 * __builtin_fabsf(x), top = gc_tanh_float_top, y = top < a ? top : a;   /* NaN passes */
     const float t = gc_mad_float(y, log2e, round), n = t - round;
     const float r = gc_mad_float(n, -ln2_low, gc_mad_float(n, -ln2_high, y));
     const float square = r * r;
@@ -46,7 +46,7 @@ static inline float gc_tanh_float(float x)
     return __builtin_copysignf(above / (above + 2), x);
 }
 
-int64_t map_sub_64971940(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_sub_9360a432(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

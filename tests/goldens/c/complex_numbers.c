@@ -4,11 +4,11 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#if defined(__ELF__) && !defined(__clang__)
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
-    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#define GC_WEAK __attribute__((weak, visibility("hidden")))
+#if __ELF__ && !__clang__
+#define GC_UNKNOWN(T,x,n) GC_WEAK T x##_ = n; extern const T x GC_WEAK __attribute__((alias(#x "_")));
 #else
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#define GC_UNKNOWN(T,x,n) static const T x = n;
 #endif
 /* The plain formula, without the recovery of infinities that C has. GCC 12 makes fused multiply-adds of a sum beside a
    difference, -ffp-contract=off or not: those of the products times one, which change no bit. */
@@ -44,7 +44,7 @@ static inline float gc_hypot_float(float x, float y)
 }
 static inline float gc_cabs_float(cfloat x) { return gc_hypot_float(__real__ x, __imag__ x); }
 
-int64_t map_abs_8aecb8b6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t map_abs_a19ce857(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const cfloat *restrict x0 = buf[0];
     const cfloat *restrict x1 = buf[1];

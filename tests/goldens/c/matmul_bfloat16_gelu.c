@@ -4,11 +4,11 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#if defined(__ELF__) && !defined(__clang__)
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
-    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#define GC_WEAK __attribute__((weak, visibility("hidden")))
+#if __ELF__ && !__clang__
+#define GC_UNKNOWN(T,x,n) GC_WEAK T x##_ = n; extern const T x GC_WEAK __attribute__((alias(#x "_")));
 #else
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#define GC_UNKNOWN(T,x,n) static const T x = n;
 #endif
 #if defined(__AVX512F__)
 #define GC_VECTOR 64
@@ -343,11 +343,11 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* |x| < 1: x + x P(x**2); beyond: 1 - P(|x| - 2.5)**8 */
-GC_UNKNOWN(float, gc_erf_float_most, 1.5f)     /* of |x| - 2.5: erf(4) rounds to 1 */
+GC_UNKNOWN(float, gc_erf_float_top, 1.5f)     /* of |x| - 2.5: erf(4) rounds to 1 */
 static inline float gc_erf_float(float x)
 {
     const float a = __builtin_fabsf(x), s = a * a;
-    const float most = gc_erf_float_most, beyond = a - 2.5f, t = most < beyond ? most : beyond;     /* NaN passes */
+    const float top = gc_erf_float_top, beyond = a - 2.5f, t = top < beyond ? top : beyond;     /* NaN passes */
     float p = 7.80690316e-5f;
     p = gc_mad_float(p, s, -7.9978531e-4f);
     p = gc_mad_float(p, s, 5.1871622e-3f);
@@ -368,7 +368,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_15ae85ec(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];

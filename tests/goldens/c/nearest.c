@@ -9,7 +9,7 @@ static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
     uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
 }
-/* NaN in either operand gives NaN; -0.0 is less than 0.0, so that a minimum depends on no order */
+/* NaN if either is; -0.0 is below 0.0: a minimum depends on no order */
 static inline float gc_min_float(float a, float b)
 {
     const float x = a < b ? a : b, y = b < a ? b : a;
@@ -20,7 +20,7 @@ static inline float gc_min_float(float a, float b)
 #define FOLD_BY(n, step, then) { enum { half = n }; _Pragma("omp simd") for (int l = 0; l < half; l++) step; then; }
 #define FOLD(step, then) FOLD_BY(32, step, then) FOLD_BY(16, step, then) FOLD_BY(8, step, then) FOLD_BY(4, step, then) FOLD_BY(2, step, then) FOLD_BY(1, step, then)
 
-int64_t row_min_cast_1a02e926(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_min_cast_6965218e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

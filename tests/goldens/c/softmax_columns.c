@@ -4,18 +4,18 @@ typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
 typedef _Complex float cfloat; typedef _Complex double cdouble;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#if defined(__ELF__) && !defined(__clang__)
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name##_value = value; \
-    extern const T name __attribute__((weak, visibility("hidden"), alias(#name "_value")));
+#define GC_WEAK __attribute__((weak, visibility("hidden")))
+#if __ELF__ && !__clang__
+#define GC_UNKNOWN(T,x,n) GC_WEAK T x##_ = n; extern const T x GC_WEAK __attribute__((alias(#x "_")));
 #else
-#define GC_UNKNOWN(T, name, value) __attribute__((weak, visibility("hidden"))) T name = value;
+#define GC_UNKNOWN(T,x,n) static const T x = n;
 #endif
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 static inline uint32_t gc_bitcast_uint32_t_float(float word)
 {
     uint32_t x; __builtin_memcpy(&x, &word, sizeof x); return x;
 }
-/* NaN in either operand gives NaN; 0.0 is larger than -0.0, so that a maximum depends on no order */
+/* NaN if either is; 0.0 exceeds -0.0: a maximum depends on no order */
 static inline float gc_max_float(float a, float b)
 {
     const float x = a > b ? a : b, y = b > a ? b : a;
@@ -61,14 +61,14 @@ static inline float gc_mad_float(float a, float b, float c)
 #endif
 }
 /* x = m 2 ln 2 + r, |r| <= ln 2; exp(x) = exp(r) 2**m 2**m, so that only the last product overflows or underflows */
-GC_UNKNOWN(float, gc_exp_float_least, -176)
-GC_UNKNOWN(float, gc_exp_float_most, 89)     /* beyond: 0 and infinity */
+GC_UNKNOWN(float, gc_exp_float_low, -176)
+GC_UNKNOWN(float, gc_exp_float_top, 89)
 static inline float gc_exp_float(float x)
 {
     const float half_log2e = 0.72134752f, two_ln2_high = 1.3862915f, two_ln2_low = 2.85721353e-6f;
     const float round = 0x1.8p23f + 127;    /* adding it rounds to an integer and leaves m + 127 in the low bits */
-    const float least = gc_exp_float_least, most = gc_exp_float_most;
-    const float above = least > x ? least : x, y = most < above ? most : above;   /* NaN passes */
+    const float low = gc_exp_float_low, top = gc_exp_float_top;
+    const float above = low > x ? low : x, y = top < above ? top : above;   /* NaN passes */
     const float t = gc_mad_float(y, half_log2e, round), m = t - round;
     const float r = gc_mad_float(m, -two_ln2_low, gc_mad_float(m, -two_ln2_high, y));
     float p = 1.77254115e-4f;
@@ -83,7 +83,7 @@ static inline float gc_exp_float(float x)
     return p * scale * scale;
 }
 
-int64_t column_max_sum_div_5c22e328(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t column_max_sum_div_dce8855c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];
