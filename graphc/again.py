@@ -42,7 +42,7 @@ MOST_CHANGED = 10_000
 
 
 class _Changed(threading.local):
-    """Tensors that were changed in place since the last schedule of this thread, by their ids."""
+    """By their ids: tensors that were changed in place, or differentiated, since the last schedule of this thread."""
 
     def __init__(self) -> None:
         self.tensors: dict[int, weakref.ref] = {}
@@ -59,7 +59,7 @@ def mark(nodes: Iterable[Node]) -> None:
 
 
 def change(tensor) -> None:
-    """A tensor stands for another node from now on."""
+    """A tensor stands for another node from now on, or what others will stand for is made of what it is made of."""
     if len(_changed.tensors) >= MOST_CHANGED:
         _changed.tensors.clear()
     _changed.tensors[id(tensor)] = weakref.ref(tensor)
@@ -74,11 +74,22 @@ def changed_with(roots: Sequence[Node]) -> list[Node]:
     waiting = [t.node for t in tensors if t is not None and t.node.value is None and t.node.device == roots[0].device]
     if not waiting:
         return []
-    under = computed_under(roots)
-    known = {node: not is_nothing(node) for node in under}  # whether it is made of that; None: it has no values
-    made = [node for node in dict.fromkeys(waiting) if node not in under and _is_made_of(node, known)]
+    made = made_of_the_same(waiting, roots)
     inside = computed_under([*roots, *made]).difference(roots, made)
     return made + [node for node in dict.fromkeys(waiting) if node in inside and is_worth_it(node, carried=True)]
+
+
+def made_of_the_same(nodes: Iterable[Node], roots: Sequence[Node]) -> list[Node]:
+    """Those of the nodes that are made of what the roots or others of them are made of, and whose values can be had."""
+    under, found, rest = computed_under(roots), [], list(dict.fromkeys(nodes))
+    while rest := [node for node in rest if node not in under]:
+        known = {node: not is_nothing(node) for node in under}  # whether it is made of that; None: it has no values
+        new = [node for node in rest if _is_made_of(node, known)]
+        if not new:
+            break
+        found += new
+        under |= computed_under(new)
+    return found
 
 
 def computed_under(roots: Iterable[Node]) -> set[Node]:

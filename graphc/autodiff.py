@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import graphc as gc
-from graphc import driver, tracing
+from graphc import again, driver, tracing
 from graphc.api.fast import fast_math
 from graphc.api.laziness import no_grad, unlimited
 from graphc.api.record import as_tensor
@@ -437,7 +437,9 @@ def backward(t: Tensor, gradient=None, retain_graph: bool | None = None, create_
         raise ShapeError(f"a tensor of shape {t.shape} is not one number", op="backward",
                          fix="reduce it, e.g. by .sum(), or pass gradient=")
     trace = tracing.current()
-    if trace is not None and not (retain_graph or create_graph):
+    if trace is None:
+        again.change(t)         # a step of training computes its loss, if somebody holds it
+    elif not (retain_graph or create_graph):
         trace.finished.add(t.node)
     with unlimited():
         start = gc.ones(t.shape, dtype=t.dtype) if gradient is None else _start(gradient, t.node)

@@ -6,6 +6,7 @@ anything new, in a jitted step either.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from math import cos, inf, pi
 
@@ -16,6 +17,7 @@ from graphc import tracing
 from graphc.api.other_names import OF_AN_OPTIMISER, OPTIMISERS, Elsewhere, check_arguments, missing
 from graphc.errors import ArgumentError, DTypeError, GradientError, StateError
 from graphc.nn.module import take_over
+from graphc.api.laziness import settle
 from graphc.tensor import Tensor
 
 __all__ = [
@@ -48,6 +50,8 @@ class Optimizer:
         # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
         self.count = gc.asarray(np.zeros((), np.float32), device=self.parameters[0].device)
         self.weight_decay = weight_decay
+        self._last: weakref.ref | None = None   # what a parameter stands for since the last step,
+        self._settles = False   # and whether that ever waited when the next one came: steps are computed as they come
         self.state = {name: [gc.zeros_like(p.detach(), dtype=p.dtype.accumulator) for p in self.parameters]
                       for name in self.slots}
         if self.counted:    # written for few parameters, where a count of each would be for all
@@ -69,9 +73,12 @@ class Optimizer:
     def step(self, closure: Callable[[], object] | None = None):
         """Change every parameter that has a gradient and requires one. The others and their state stay as they are.
 
-        closure: computes the loss, and the gradients, before; what it returns is returned.
+        closure: computes the loss, and the gradients, before; what it returns is returned. Nothing runs until something
+        of the step is read, such as its loss; but where one step follows another unread, each is computed as it comes.
         """
         loss = None if closure is None else closure()
+        last = self._last and self._last()
+        self._settles |= last is not None and last.value is None
         with gc.no_grad():
             count = self.count + 1
             for i, p in enumerate(self.parameters):
@@ -89,9 +96,12 @@ class Optimizer:
                 if self.weight_decay and self.decoupled:
                     value = value - lr * self.weight_decay * old
                 p.assign(value.astype(p.dtype))
+                self._last = weakref.ref(p.node)
                 for tensor, change in zip(state, new, strict=True):
                     tensor.assign(change)
             self.count.assign(count)
+        if self._settles and (last := self._last()) is not None:
+            settle(last)
         return loss
 
     def update(self, p, g, count, lr, *state) -> tuple:

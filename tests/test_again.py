@@ -247,6 +247,38 @@ def test_a_step_of_training_is_one_program_when_its_loss_is_read(compiled):
     np.testing.assert_allclose(losses, again_losses, rtol=1e-5)
 
 
+def test_steps_whose_losses_are_seldom_read_are_one_program_each(compiled):
+    """They waited until their graph was too deep, and were cut at other places each time."""
+    def losses_of(step, x, y):
+        found, counts = [], []
+        for turn in range(13):
+            before = gc.counters()
+            loss = step(x, y)
+            if turn % 4 == 0:
+                found.append(float(loss))
+            counts.append(gc.counters() - before)
+        return found, counts
+    gc.random.seed(0)
+    step, *data, _ = classifier()
+    found, counts = losses_of(step, *data)
+    assert sum(c.program_misses for c in counts) <= 4 and not any(c.program_misses for c in counts[5:])
+    gc.random.seed(0)
+    step, *data, _ = classifier()
+    wanted, jitted = losses_of(gc.jit(step), *data)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    assert {c.launches for c in counts[4:]} == {counts[4].launches} and counts[4].launches <= jitted[4].launches + 1
+
+
+def test_steps_may_wait_without_a_limit(compiled):
+    step, x, y, model = classifier()
+    before = gc.counters()
+    with settings.override(lazy_limit=0):
+        for _ in range(3):
+            step(x, y)
+    assert (gc.counters() - before).launches == 0
+    assert all(np.isfinite(t.numpy()).all() for t in model.parameters())
+
+
 def test_what_a_step_changed_has_its_values_with_the_loss(compiled):
     step, x, y, model = classifier()
     float(step(x, y))

@@ -171,6 +171,12 @@ def check_leaves(node: Node) -> None:
     alarm.bytes = pool.in_use + room // 4
 
 
+def settle(node: Node) -> None:
+    """Realize a node, and with it what was changed in place since the last schedule, unless all that may wait."""
+    if settings.lazy_limit and not _state.paused and node.value is None:
+        _realize([node])
+
+
 def _realize(nodes: list[Node]) -> None:
     """Realize nodes that nobody has asked for. What fails keeps waiting: its error is for whoever reads it."""
     try:
