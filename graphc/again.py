@@ -74,28 +74,30 @@ def changed_with(roots: Sequence[Node]) -> list[Node]:
     waiting = [t.node for t in tensors if t is not None and t.node.value is None and t.node.device == roots[0].device]
     if not waiting:
         return []
-    made = made_of_the_same(waiting, roots)
-    inside = computed_under([*roots, *made]).difference(roots, made)
+    made, under = _made_of_the_same(waiting, roots)
+    inside = under.difference(roots, made)
     return made + [node for node in dict.fromkeys(waiting) if node in inside and is_worth_it(node, carried=True)]
 
 
-def made_of_the_same(nodes: Iterable[Node], roots: Sequence[Node]) -> list[Node]:
-    """Those of the nodes that are made of what the roots or others of them are made of, and whose values can be had."""
-    under, found, rest = computed_under(roots), [], list(dict.fromkeys(nodes))
+def _made_of_the_same(nodes: Iterable[Node], roots: Sequence[Node]) -> tuple[list[Node], set[Node]]:
+    """Those of the nodes that are made of what the roots or others of them are made of, and whose values can be had;
+    and all that has to be computed for these and the roots."""
+    under, found, rest = _computed_under(roots, set()), [], list(dict.fromkeys(nodes))
     while rest := [node for node in rest if node not in under]:
         known = {node: not is_nothing(node) for node in under}  # whether it is made of that; None: it has no values
         new = [node for node in rest if _is_made_of(node, known)]
         if not new:
             break
         found += new
-        under |= computed_under(new)
-    return found
+        under |= _computed_under(new, under)
+    return found, under
 
 
-def computed_under(roots: Iterable[Node]) -> set[Node]:
+def _computed_under(roots: Iterable[Node], known: set[Node]) -> set[Node]:
+    """What has to be computed for these, beside what is known."""
     seen, stack = set(roots), list(roots)
     while stack:
-        new = {src for src in stack.pop().srcs if src.value is None} - seen
+        new = {src for src in stack.pop().srcs if src.value is None and src not in known} - seen
         seen |= new
         stack += new
     return seen
