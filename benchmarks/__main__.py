@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     rows.append(run.measure(name))
                     times = {peers.title(p): f"{t * 1e3:.3f}" for p, t in rows[-1].medians().items()}
                     notes.print(rows[-1].title, times, rows[-1].failed or "", highlight=False)
-    about = machine.describe(names, options.threads)
+    asked = sys.argv[1:] if arguments is None else arguments
+    about = {"command": shlex.join(["python", "-m", "benchmarks", *asked])} | machine.describe(names, options.threads)
     for title, (header, cells) in report.sections(rows, names, figures):
         console.print(report.rich_table(title, header, cells))
     for line in [*(f"{key}: {value}" for key, value in about.items()), *report.remarks(rows, left_out)]:

@@ -16,8 +16,6 @@ Seconds per call: the median over the rounds of each round's median. Peers run i
 in a new order each round; every answer was first checked against NumPy in float64. The floor is what this machine
 needs to move the bytes or to do the operations, measured in each round, as the speed of memory changes from minute to
 minute: its median beside medians, its best moment beside the quickest. Caches can lift a work above it.
-
-Made by `python -m benchmarks --out benchmarks`.
 """
 
 
