@@ -66,3 +66,29 @@ def test_contiguous_windows_and_squares():
     for name in ("sum", "max", "min"):
         np.testing.assert_array_equal(getattr(found, name)(axis=-1).numpy(),
                                       getattr(side_by_side(nan.T), name)(axis=-1).numpy())
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_over_pairs_with_few_columns(backend, columns, dtype):
+    """The forces on bodies: results beside one another are vectors, and have the bits of few of them."""
+    rng = np.random.default_rng(columns)
+    bodies, masses = rng.normal(size=(77, columns)).astype(dtype), rng.random(77).astype(dtype)
+
+    def forces(on, by, masses):
+        apart = by[None, :, :] - on[:, None, :]
+        near = gc.sum(apart * apart, axis=-1) + 0.5
+        return gc.sum(apart * (masses[None, :] / (near * gc.sqrt(near)))[..., None], axis=1), gc.max(apart, axis=1)
+    by, masses = gc.asarray(bodies), gc.asarray(masses)
+    many = forces(by, by, masses)
+    if backend == "cpu":
+        assert any("for (int64_t i0 = i0_start; i0 < i0_stop" in kernel.source for kernel in gc.plan(*many).kernels)
+    few = [forces(gc.asarray(bodies[k:k + 20]), by, masses) for k in range(0, 77, 20)]
+    for together, *parts in zip(many, *few, strict=True):
+        np.testing.assert_array_equal(together.numpy(), np.concatenate([part.numpy() for part in parts]))
+
+
+def test_few_columns_of_one_array_stay_vectors_of_their_own():
+    """Its elements for results beside one another are far apart."""
+    x = gc.asarray(np.random.default_rng(0).integers(-9, 9, (50, 40, 3)).astype(np.float32))
+    np.testing.assert_array_equal(gc.sum(gc.exp2(x), axis=1).numpy(), np.exp2(x.numpy()).sum(axis=1))

@@ -1,4 +1,5 @@
-"""Rows that lie across memory, side by side: windows that move along an array, planes that are added.
+"""Which axis a reduction's vectors take where the last one doesn't suit: rows that lie across memory, side by side, as
+windows that move along an array and planes that are added; and few columns of many results, as the forces on bodies.
 
     for i:  y[i] = sum over j of x[i + 1000*j]
 
@@ -20,12 +21,35 @@ if TYPE_CHECKING:
 
 TILE = 256              # bytes beside one another of a tile: all 64 lanes of it stay in the L1 cache
 ABREAST = 32            # rows that lie side by side, at least
+FEW = 4                 # columns that are gone through one by one
 SHORT = 256             # elements of a contiguous row, from which on it fills vectors by itself
 
 
 def rows_of_tile(group: Group) -> int:
     """How many rows go through their elements together."""
     return TILE // max(a.dtype.accumulator.itemsize for a in group.anchors)
+
+
+def has_few_columns(lowering: Lowering) -> bool:
+    """Whether sums have a few columns each, of what is made for pairs of what the sum and the result go over:
+
+        for i, c < 3:  y[i, c] = sum over j of (x[j, c] - x[i, c]) * w(x[j], x[i])
+
+    Then results beside one another are vectors, and columns are gone through one by one. Not where an array has its
+    elements for i and j, which would lie far apart."""
+    group = lowering.group
+    if lowering.kind != "column" or lowering.schedule.target.group or len(lowering.axes) < 2:
+        return False
+    *_, beside, column = lowering.axes
+    if not 1 < column.extent <= FEW or beside.extent < ABREAST or any(a.op.kind != REDUCE for a in group.anchors):
+        return False
+    for stage in lowering.stages:
+        for expr in below([s.value for s in stage.body]) if stage.reduces else ():
+            if expr.op is LOAD:
+                axes = ix.axes_of(expr.attrs[1])
+                if any(type(atom) is Data for atom, _ in expr.attrs[1].terms) or {beside, stage.axes[0]} <= axes:
+                    return False
+    return True
 
 
 def lies_across(lowering: Lowering) -> bool:

@@ -21,7 +21,7 @@ from graphc.ir.node import Node, make
 from graphc.ir.ops import ATTENTION, BLOCKED, CAST, CONTRACT, ELEMENTWISE, SCATTER, TABLE, WEIGHTED
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import LINE, vector_bytes
-from graphc.passes.across import lies_across, rows_of_tile
+from graphc.passes.across import has_few_columns, lies_across, rows_of_tile
 from graphc.passes.attend import Attention
 from graphc.passes.blocked import Blocked
 from graphc.passes.chunks import GATHERED, chunk_of, rows_side_by_side
@@ -98,6 +98,10 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     lowering, factors = _refined(group, schedule, choices)
     if lies_across(lowering):
         return _refined(group, schedule, choices, across=True)[0].finish()
+    if has_few_columns(lowering):
+        lowering = Lowering(group, schedule, factors, choices, beside=True)
+        lowering.build()
+        return lowering.finish()
     blocks = None if schedule.target.group else lowering.blocks()
     if lowering.is_narrow():
         for axes in lowering.windows():
@@ -112,12 +116,11 @@ def lower_group(group: Group, schedule: Schedule, choices: Choices) -> LoweredKe
     return lowering.finish()
 
 
-def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: bool = False, across: bool = False
-             ) -> tuple[Lowering, dict]:
+def _refined(group: Group, schedule: Schedule, choices: Choices, **form: bool) -> tuple[Lowering, dict]:
     """A group, built over axes that leave no divisions, where there are such, and these axes' factors."""
     factors: dict[tuple[str, int], tuple[int, ...]] = {}
     for _ in range(MAX_REFINEMENTS):
-        lowering = Lowering(group, schedule, factors, choices, short_rows=short_rows, across=across)
+        lowering = Lowering(group, schedule, factors, choices, **form)
         lowering.build()
         wanted = lowering.refinements()
         if not wanted:
@@ -129,7 +132,7 @@ def _refined(group: Group, schedule: Schedule, choices: Choices, short_rows: boo
 class Lowering:
     def __init__(self, group: Group, schedule: Schedule, factors: dict, choices: Choices,
                  blocks: tuple[Axis, int] | None = None, written_out: tuple[Axis, ...] = (), short_rows: bool = False,
-                 across: bool = False):
+                 across: bool = False, beside: bool = False):
         self.group, self.schedule, self.factors, self.choices = group, schedule, factors, choices
         self.kind = "map" if short_rows else "column" if across else group.kind
         self.short_rows, self.across = short_rows, across
@@ -139,6 +142,8 @@ class Lowering:
         self.names |= {a: f"{a.op.name}_all{k}" for k, a in enumerate(group.prologue)}
         self.reader = Reader(schedule.in_memory(group), self.names)
         self.axes, i = self._space("i", max(prod(group.parallel), 1))
+        if beside:      # the axis before the last is what vectors take
+            self.axes = (*self.axes[:-2], self.axes[-1], self.axes[-2])
         if blocks is not None:
             i = self._into_blocks(blocks[0])
         self.places = self._write_out(written_out) if written_out else [i]  # of each element of these axes
