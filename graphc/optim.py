@@ -58,6 +58,9 @@ class Optimizer:
             none = {p.device: gc.asarray(np.zeros((), np.float32), device=p.device) for p in self.parameters}
             self.state["missed"] = [none[p.device].detach() for p in self.parameters]   # one value, until one is missed
 
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_last": None}
+
     @property
     def lr(self) -> Tensor:
         """The learning rate, a 0-d tensor; assign a number."""
@@ -100,7 +103,7 @@ class Optimizer:
                 for tensor, change in zip(state, new, strict=True):
                     tensor.assign(change)
             self.count.assign(count)
-        if self._settles and (last := self._last()) is not None:
+        if self._settles and self._last is not None and (last := self._last()) is not None:
             settle(last)
         return loss
 

@@ -1,7 +1,9 @@
 """What is computed for the second time is kept (graphc/again.py): loops that look at a number in each turn."""
 from __future__ import annotations
 
+import copy
 import gc as garbage
+import pickle
 import sys
 
 import numpy as np
@@ -267,6 +269,20 @@ def test_steps_whose_losses_are_seldom_read_are_one_program_each(compiled):
     wanted, jitted = losses_of(gc.jit(step), *data)
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
     assert {c.launches for c in counts[4:]} == {counts[4].launches} and counts[4].launches <= jitted[4].launches + 1
+
+
+def test_an_optimiser_is_copied_with_its_model():
+    model = nn.Linear(3, 2)
+    optimizer = optim.Adam(model.parameters(), 1e-2)
+    for _ in range(3):
+        optimizer.zero_grad()
+        gc.sum(model(gc.ones((4, 3)))).backward()
+        optimizer.step()
+    for other_model, other in (copy.deepcopy((model, optimizer)), pickle.loads(pickle.dumps((model, optimizer)))):
+        other.step()        # without gradients
+        gc.sum(other_model(gc.ones((4, 3)))).backward()
+        other.step()
+        assert other.count.numpy() == 5 and not np.array_equal(other_model.weight.numpy(), model.weight.numpy())
 
 
 def test_steps_may_wait_without_a_limit(compiled):

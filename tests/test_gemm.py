@@ -524,3 +524,18 @@ def test_narrow_integers_are_added_up_in_32_bits(m):
     (kernel,) = gc.plan(y).kernels
     assert kernel.bytes_read == a.nbytes + b.nbytes
     assert np.array_equal(y.numpy(), a.astype(np.int32) @ b.astype(np.int32)) and y.numpy()[0, 0] == 700 << 14
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize(("m", "k", "n"), [
+    (5, 5, 5), (12, 12, 12), (8, 18, 8), (3, 24, 4), (6, 6, 1), (1, 9, 7), (13, 8, 8)])
+def test_stacks_of_small_matrices_have_the_bits_of_few(backend, m, k, n, dtype):
+    """They are expressions, as packing them took longer than multiplying."""
+    rng = np.random.default_rng(m * k)
+    a, b = (gc.asarray((rng.normal(size=(33, *shape)) * 4).astype(dtype)) for shape in ((m, k), (k, n)))
+    many = a @ b
+    if backend == "cpu":
+        assert all(kernel.name.startswith("map") == (m < 13) for kernel in gc.plan(many).kernels)
+    few = np.concatenate([(a[at:at + 11] @ b[at:at + 11]).numpy() for at in range(0, 33, 11)])
+    np.testing.assert_array_equal(many.numpy(), few)
+    np.testing.assert_array_equal(gc.relu(a @ b + 1).numpy(), np.maximum(few + np.asarray(1, dtype), 0))

@@ -23,6 +23,7 @@ STORE_COST = 20
 UNROLLED = 16               # reductions up to this length may be expressions instead of loops,
 UNROLLED_IN_ALL = 128       # such reductions of one another up to this many elements: gcc's time grows with the square,
 WRITTEN_OUT = 4             # and contractions up to this one are: a product of matrices that small is no work
+SMALL, STACKED = 12, 16     # nor are those of such a side, of which so many are stacked
 MULTIPLY_ADD = 2            # a term of a contraction
 POSITION_COST = 2           # an operation of index arithmetic
 READ_COST = 1               # reading it once more instead of computing it
@@ -101,10 +102,18 @@ def is_anchor(node: Node) -> bool:
         return False        # nothing is written: the same values as the base
     if node.op is DOT:
         length = node.srcs[0].shape[-1]
-        return length > WRITTEN_OUT or (node.dtype.kind == "c" and length > 0)
+        return not _is_small(node, length) and (length > WRITTEN_OUT or (node.dtype.kind == "c" and length > 0))
     if node.op is UPDATE:
         return updates_in_place(node)
     return node.op.kind in (SCAN, CONTRACT, SCATTER, LIBRARY)
+
+
+def _is_small(product: Node, length: int) -> bool:
+    """Whether it is of a stack of matrices so small that packing them takes longer than multiplying."""
+    *stack, m, n = product.shape
+    side = max(m, n)
+    return (prod(stack) >= STACKED and side <= SMALL and length <= 2 * SMALL and length * side <= SMALL * SMALL
+            and product.dtype.kind != "c")
 
 
 def is_short(node: Node) -> bool:

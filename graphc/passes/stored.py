@@ -13,8 +13,8 @@ from graphc.ir.ops import (
 )
 from graphc.ir.target import Target
 from graphc.passes.evaluate import (
-    STORE_COST, UNROLLED, Copies, Evaluations, Repetitions, has_below, has_many_parts, inlined_costs, is_anchor,
-    is_long_text, is_of_short_rows, is_short, short_reduction_inlined, sums_windows, worth_storing,
+    STORE_COST, UNROLLED, WRITTEN_OUT, Copies, Evaluations, Repetitions, has_below, has_many_parts, inlined_costs,
+    is_anchor, is_long_text, is_of_short_rows, is_short, short_reduction_inlined, sums_windows, worth_storing,
 )
 from graphc.passes.ranges import MAX_TEXT
 from graphc.passes.turned import Users, is_better_turned, readers
@@ -83,6 +83,7 @@ def _decide_once(order: list[Node], kept: set[Node], users: Users, cost: dict[No
             readers = users.get(node, ())
             if (_must_store(node, readers) or _interleaves(node, users, anchors)
                     or _asks_often(node, users, anchors) or _is_thinned(node, users, anchors)
+                    or _is_multiplied_again(node, users, anchors)
                     or cost[node] > STORE_COST and _is_read_across(node, users, anchors)):
                 stored.add(node)
             elif worth_storing(evaluations, size, cost[node]):
@@ -215,6 +216,12 @@ def _is_thinned(node: Node, users: Users, anchors: set[Node]) -> bool:
 def _is_multiplied(node: Node, users: Users, anchors: set[Node]) -> bool:
     """Whether a product of matrices packs an expression, or windows of it."""
     return any(user.op is DOT for user in readers(node, users, anchors, (RESHAPE, PERMUTE, WINDOW, PAD)))
+
+
+def _is_multiplied_again(node: Node, users: Users, anchors: set[Node]) -> bool:
+    """Whether a product of small matrices is a factor of the next one, which would compute a row of it number by number
+    where a map of its own computes vectors; and the rows of a long chain are a long text."""
+    return node.op is DOT and node.srcs[0].shape[-1] > WRITTEN_OUT and _is_multiplied(node, users, anchors)
 
 
 def _deals_columns(node: Node) -> bool:
