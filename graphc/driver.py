@@ -26,7 +26,7 @@ from graphc.ir import dtype as dt
 from graphc.ir.body import LOOPED
 from graphc.ir.node import Node
 from graphc.ir.node import buffer as make_leaf
-from graphc.ir.ops import CONST
+from graphc.ir.ops import CHECK_INDEX, CONST, LIBRARY
 from graphc.ir.program import Program
 from graphc.references import held, reads_of, references
 from graphc.runtime import backend as backends
@@ -386,7 +386,10 @@ def _aliases(program: Program) -> tuple[int, ...]:
 
 def _donated(aliases: Sequence[int], graph: canonical.Graph) -> list[int]:
     """The inputs that only the updates to be run still refer to: `x[i] = v` then writes in place. A node that somebody
-    holds and that is not computed now would find its source overwritten later."""
+    holds and that is not computed now would find its source overwritten later; and so would other results if the run
+    failed, as they are computed once more then."""
+    if len(graph.roots) > 1 and any(node.op is CHECK_INDEX or node.op.kind == LIBRARY for node in graph.order):
+        return []
     buffers = references([leaf.value for leaf in graph.leaves])
     known = reads_of(graph.order)
     known.update(map(id, graph.leaves))
