@@ -58,8 +58,9 @@ def mark(nodes: Iterable[Node]) -> None:
         node.met = node.met or 1
 
 
-def change(tensor) -> None:
-    """A tensor stands for another node from now on, or what others will stand for is made of what it is made of."""
+def note(tensor) -> None:
+    """A tensor that is computed with what is read of the same: it stands for another node from now on, or gradients of
+    it will be what others are changed by."""
     if len(_changed.tensors) >= MOST_CHANGED:
         _changed.tensors.clear()
     _changed.tensors[id(tensor)] = weakref.ref(tensor)

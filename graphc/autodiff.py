@@ -438,7 +438,7 @@ def backward(t: Tensor, gradient=None, retain_graph: bool | None = None, create_
                          fix="reduce it, e.g. by .sum(), or pass gradient=")
     trace = tracing.current()
     if trace is None:
-        again.change(t)         # a step of training computes its loss, if somebody holds it
+        again.note(t)         # a step of training computes its loss, if somebody holds it
     elif not (retain_graph or create_graph):
         trace.finished.add(t.node)
     with unlimited():

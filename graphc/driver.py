@@ -189,11 +189,12 @@ def realize(nodes: Sequence[Node], asked: str = "realize", beside: Callable[[], 
         if not pending:
             return
         changed = again.changed_with(pending)
-        known = familiar.find([*pending, *changed])
-    if known is not None and _run_familiar([*pending, *changed], *known):
+        together = pending + changed
+        known = familiar.find(together)
+    if known is not None and _run_familiar(together, *known):
         return
     try:
-        _realize([*pending, *changed], asked, beside)
+        _realize(together, asked, beside)
     except (GraphcError, np.linalg.LinAlgError):
         if not changed:
             raise

@@ -316,7 +316,7 @@ class Tensor:
         if history.writes is not None:
             history.writes.append((self, self.node, user_site()))
         else:
-            again.change(self)
+            again.note(self)
         if history.paused:
             node = untracked(node)
         if self.is_variable:

@@ -34,7 +34,8 @@ def _nodes(tensors: tuple, name: str) -> list:
 
 
 def plan(*tensors: Tensor, backend: str | None = None):
-    """What `realize(*tensors)` would launch. Nothing runs and nothing is compiled.
+    """What `realize(*tensors)` would launch for these; tensors that were changed in place, and would be realized with
+    them, are left out. Nothing runs and nothing is compiled.
 
     The Plan has .kernels (each .name .source .bytes_read .bytes_written .flops .origins), .bytes_moved, .flops and
     .peak_bytes; str(plan) is a report.

@@ -224,6 +224,7 @@ class Contraction:
         elif along != across:
             inner_is_k = along > across
         else:
+            # from one element to the next, where none are neighbours; what one is read for all of is as near as can be
             steps = [min((abs(i.coefficient(axis)) or 1 for i in indices), default=1) for axis in (k[-1], x[-1])]
             inner_is_k = steps[0] < steps[1] or (steps[0] == steps[1] and name == "a")
         order = (*x, *k) if inner_is_k else (*x[:-1], *k, x[-1])
