@@ -45,6 +45,7 @@ MOST_ROWS = 60              # of a that are turned at a time, a multiple of them
 PACKED = 1 << 19            # bytes of rows that are packed at a time at most, if not all of them are
 GROUP = 64                  # columns after which the epilogue goes over their sums
 APART = 5 * LINE            # bytes between the sums of few rows: no two of them share a set of the L1 cache
+MANY = 96                   # rows that meet columns of b while the next are fetched
 SPARE = 16                  # elements between the few rows of a, and between rows of sums, so that they share no set
 
 
@@ -114,6 +115,8 @@ def gemm(model, s: Template) -> dict:
     if model.kernel.panel or m.length <= rows:
         columns = min(width, max((model.kernel.panel or near // 2) // (CHUNK * size) // panel, 1) * panel)
     need(model, register, "vectors", "fma", "keep", "prefetch")
+    model.spell.helpers["gc_amd"] = None
+    need(model, register, "ask", file="rows")
     nests = {operand.name: _panels(model, s, operand, rows, columns) for operand in s.operands}
     for name, nest in nests.items():
         if nest["turn"]:
@@ -124,7 +127,7 @@ def gemm(model, s: Template) -> dict:
     need(model, register, "slabbed" if shared else "tile")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
     symmetric = dict(s.facts).get("symmetric", False)
-    plain = _plain(model, s, "n_from" if symmetric else "n_left")
+    plain = _plain(model, s)
     group = panel if symmetric else GROUP
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed and not shared
@@ -140,7 +143,8 @@ def gemm(model, s: Template) -> dict:
         need(model, register, "square", "turn", "anyturn")
     opposite = scratch(group * (rows + SPARE)) if symmetric else None
     return {"kind": "gemm", "result": s.result, "type": register, "chunk": CHUNK, "deep": DEEP, "spare": SPARE,
-            "group": group, "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
+            "many": MANY, "afar": model.spell.arg(near // 2 // size), "group": group,
+            "rows": model.spell.arg(rows), "columns": model.spell.arg(columns),
             "strip": model.spell.arg(strip), "kept": model.spell.arg(kept, -1),
             "length": " * ".join(model.spell.extent(a) for a in k.axes), "m": part(model, m), "n": part(model, n),
             "sums": None if plain else scratch(sums),
@@ -295,8 +299,8 @@ def matrix_in_memory(model, s: Template, operand: Operand, k_start: str, start: 
             "stride": model.spell.arg(stride)}
 
 
-def _plain(model, s: Template, column: str) -> dict | None:
-    """Where the result at m_from and a column lies in memory and how far apart rows lie, if nothing becomes of it and
+def _plain(model, s: Template) -> dict | None:
+    """Where the result at m_from and n_from lies in memory and how far apart rows lie, if nothing becomes of it and
     columns lie together; and where a row of what is opposite does, across the diagonal."""
     loop = innermost(s.epilogue)
     m, n = s.span("m").axes, s.span("n").axes
@@ -307,7 +311,7 @@ def _plain(model, s: Template, column: str) -> dict | None:
             or model.kernel.buffers[store.buffer].dtype is not s.dtype
             or any(type(atom) is not Axis for atom, _ in store.index.terms)):
         return None
-    there = _stored(model, s, store, "m_from", column)
+    there = _stored(model, s, store, "m_from", "n_from")
     return there and {**there, "opposite": _stored(model, s, store, "row", "m_from")["place"]}
 
 

@@ -51,6 +51,40 @@ static inline void gc_prefetch_rows(const float *there, int64_t stride, int64_t 
     for (; rows > 0; rows--, there += stride)
         for (int64_t l = 0; l < GC_PANEL; l += 64 / sizeof *there) __builtin_prefetch(there + l, 1);
 }
+#if !(defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
+enum { GC_AMD = 0, GC_ZEN4 = 0, GC_ZEN5 = 0 };
+#elif defined(__AVXVNNI__)
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 1 };
+#elif defined(__AVX512F__)
+enum { GC_AMD = 1, GC_ZEN4 = 1, GC_ZEN5 = 0 };
+#else
+enum { GC_AMD = 1, GC_ZEN4 = 0, GC_ZEN5 = 0 };
+#endif
+enum { GC_SOON = GC_AMD && !GC_ZEN5 ? 2 : 3, GC_NEAR = GC_ZEN5 ? 1 << 24 : GC_ZEN4 ? 1 << 25 : GC_AMD ? 1 << 23 : 0 };
+/* Lines that will be needed: `line` in some rows, up to `end`, and so on in the rows below, `left` of them. */
+typedef struct { const char *line, *end; int64_t run, apart, left; } gc_ahead;
+
+/* asks for so many lines, in order or each in a row of its own */
+static inline __attribute__((always_inline)) void gc_ask(gc_ahead *ahead, const int lines)
+{
+    const int rows = GC_AMD ? 1 : lines;
+    if (GC_AMD && ahead->left <= 0) return;
+#pragma GCC unroll 16
+    for (int l = 0; l < lines; l++)
+        __builtin_prefetch(ahead->line + l * (GC_AMD ? 64 : ahead->apart), 0, GC_ZEN5 ? 3 : 2);
+    ahead->line += 64 * (lines / rows);
+    if (ahead->line < ahead->end) return;
+    ahead->left -= rows;
+    if (ahead->left <= 0) ahead->apart = 0;     /* the same row again */
+    ahead->end += rows * ahead->apart;
+    ahead->line = ahead->end - ahead->run;
+}
+
+/* on GC_ZEN5, turn `at` of asking for what others ask for at once: its memory gives less for many lines at once */
+static inline __attribute__((always_inline)) void gc_ask_in_turn(gc_ahead *ahead, int lines, int64_t at, int64_t turns)
+{
+    for (int64_t l = lines * at / turns; GC_ZEN5 && l < lines * (at + 1) / turns; l++) gc_ask(ahead, 1);
+}
 static inline float gc_load_bfloat16(uint16_t h)
 {
     const uint32_t w = (uint32_t)h << 16; float x; __builtin_memcpy(&x, &w, 4); return x;
@@ -221,11 +255,11 @@ static __attribute__((noinline)) void gc_turn_a(const float *restrict in, int64_
 #ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
-    int64_t there_stride);
+    int64_t there_stride, gc_ahead ahead);
 #else
 static inline __attribute__((always_inline)) void gc_tile(const int rows, const int vectors,
     const float *restrict a, const gc_loose *restrict b, int64_t count, float *restrict sums, int64_t stride,
-    int64_t down, int more, const char *next, int64_t asks)
+    int64_t down, int more, gc_ahead *ahead, int64_t asks)
 {
     gc_vector c[GC_ROWS][GC_ABREAST];
 #pragma GCC unroll 6
@@ -237,7 +271,7 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         }
     int64_t k = 0;
     for (int64_t turns = asks ? count / GC_TURNS : 0; turns > 0; turns--) {
-        for (int64_t i = 0; i < asks; i++, next += 64) __builtin_prefetch(next, 0, 2);
+        for (int64_t i = 0; i < asks; i++) gc_ask(ahead, 1);
 #pragma GCC unroll GC_TURNS
         for (int i = 0; i < GC_TURNS; i++, k++) {
             gc_vector y[GC_ABREAST];
@@ -280,19 +314,17 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
     }
 }
 /* some panels of b, `apart` from one another, each of which meets all rows of a; `there`: where what becomes of the
-   sums will be stored, if that is known */
+   sums will be stored, if known. Each turn of a tile asks for some of the lines `ahead`; not of 16 registers. */
 static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, int64_t count, const float *restrict a,
     const float *restrict b, int64_t apart, float *restrict sums, int64_t stride, int more, const float *there,
-    int64_t there_stride)
+    int64_t there_stride, gc_ahead ahead)
 {
-    /* each turn of a tile asks for some lines of the next panel, until it has been asked for; not of 16 registers */
-    const int64_t lines = count * GC_PANEL * (int64_t)sizeof *b / 64, turns = count / GC_TURNS;
-    const int64_t all_turns = apart ? (rows + 1) / GC_ROWS * turns : 0;
-    const int64_t asks = GC_VECTOR == 64 && all_turns ? (lines + all_turns - 1) / all_turns : 0;
+    const int64_t panels = (columns + GC_PANEL - 1) / GC_PANEL, tiles = panels * ((rows + 1) / GC_ROWS);
+    const int64_t turns = tiles * (count / GC_TURNS), lines = ahead.left * (ahead.run / 64);
+    const int64_t asks = GC_VECTOR == 64 && turns ? (lines + turns - 1) / turns : 0;
     float edge[GC_ROWS * GC_PANEL];       /* a tile of which some columns are too many */
     for (int64_t n = 0; n < columns; n += GC_PANEL, b += apart) {
         const gc_loose *panel = (const gc_loose *)b;
-        const char *next = (const char *)(b + apart), *last = next + lines * 64;
         const int64_t across = MIN(columns - n, GC_PANEL);
         const int vectors = GC_ABREAST == 2 ? 2 : (across + GC_LANES - 1) / GC_LANES;
         const int whole = across == vectors * GC_LANES;
@@ -301,22 +333,20 @@ static __attribute__((noinline)) void gc_tiles(int64_t rows, int64_t columns, in
             float *to = sums + m * stride + n, *tile = whole ? to : edge;
             const int64_t down = MIN(rows - m, GC_ROWS), row = whole ? stride : GC_PANEL;
             if (there) gc_prefetch_rows(there + m * there_stride + n, there_stride, down);
-            if (vectors == GC_ABREAST && down > 4) {
-                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next,
-                    next < last ? asks : 0);
-                next += asks * turns * 64;
-            }
+            if (vectors == GC_ABREAST && down > 4)
+                gc_tile(GC_ROWS, GC_ABREAST, from, panel, count, tile, row, down, more & whole, &ahead,
+                    ahead.left > 0 ? asks : 0);
             else if (vectors == GC_ABREAST)
-                gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole, next,
+                gc_tile(4, GC_ABREAST, from, panel, count, tile, row, down, more & whole, &ahead,
                     0);
             else if (vectors == 3)
-                gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole, next,
+                gc_tile(GC_ROWS, 3, from, panel, count, tile, row, down, more & whole, &ahead,
                     0);
             else if (vectors == 2)
-                gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, next,
+                gc_tile(GC_ROWS, 2, from, panel, count, tile, row, down, more & whole, &ahead,
                     0);
             else
-                gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, next,
+                gc_tile(GC_ROWS, 1, from, panel, count, tile, row, down, more & whole, &ahead,
                     0);
             if (!whole)
                 for (int64_t r = 0; r < down; r++, to += stride)
@@ -368,7 +398,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_218bf60e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
@@ -393,8 +423,9 @@ int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t
     const int64_t a16 = arg[16];
     const int64_t a17 = arg[17];
     const int64_t a18 = arg[18];
-    const float p0 = gc_bits_float((uint32_t)arg[19]);
-    const float p1 = gc_bits_float((uint32_t)arg[20]);
+    const int64_t a19 = arg[19];
+    const float p0 = gc_bits_float((uint32_t)arg[20]);
+    const float p1 = gc_bits_float((uint32_t)arg[21]);
     const int64_t stop = MIN(end * 1, a1 * a0);
     int64_t at = begin * 1;
     int64_t mb = at % a0;
@@ -402,22 +433,22 @@ int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t
     for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b */
         {
-            const int64_t m_first = mb * a13, m_last = MIN(mb * a13 + a13, a12);
-            const int64_t n_first = nb * a15, n_last = MIN(nb * a15 + a15, a14);
+            const int64_t m_first = mb * a14, m_last = MIN(mb * a14 + a14, a13);
+            const int64_t n_first = nb * a16, n_last = MIN(nb * a16 + a16, a15);
             float *restrict a_chunks = (float *)((char *)scratch + 0);
             float *restrict b_panels = (float *)((char *)scratch + a6);
-            float *restrict sums = (float *)((char *)scratch + a16);
-            float *restrict turned = (float *)((char *)scratch + a17);
+            float *restrict sums = (float *)((char *)scratch + a17);
+            float *restrict turned = (float *)((char *)scratch + a18);
             /* a strip of columns goes through all of k: all of them, or fewer if packed rows of all chunks are kept */
-            const int64_t several = a11 > 512;
-            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a9);
+            const int64_t several = a12 > 512;
+            const int64_t strip = MIN((n_last - n_first + GC_PANEL - 1) / GC_PANEL * GC_PANEL, a10);
             const int64_t stride = several ? strip + 16 : 64;
             for (int64_t n_strip = n_first; n_strip < n_last; n_strip += strip) {
-                for (int64_t k_from = 0; k_from < a11; k_from += 512) {
-                    const int64_t k_to = MIN(k_from + 512, a11);
-                    float *restrict a_panels = a_chunks + k_from / 512 * a10;
+                for (int64_t k_from = 0; k_from < a12; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, a12);
+                    float *restrict a_panels = a_chunks + k_from / 512 * a11;
                     for (int64_t n_left = n_strip; n_left < MIN(n_strip + strip, n_last);) {
-                        int64_t n_right = MIN(MIN(n_left + a8, n_strip + strip), n_last);
+                        int64_t n_right = MIN(MIN(n_left + a9, n_strip + strip), n_last);
                         gc_clear_rest(b_panels, n_right - n_left, GC_PANEL, k_to - k_from);
                         {
                             for (int64_t k = k_from; k < k_to; k++) {
@@ -438,9 +469,9 @@ int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t
                                 }
                             }
                         }
-                        for (int64_t m_from = m_first; m_from < m_last; m_from += a7) {
-                            const int64_t m_to = MIN(m_from + a7, m_last);
-                            if (n_left == n_first || m_last - m_first > a7) {
+                        for (int64_t m_from = m_first; m_from < m_last; m_from += a8) {
+                            const int64_t m_to = MIN(m_from + a8, m_last);
+                            if (n_left == n_first || m_last - m_first > a8) {
                                 for (int64_t m_part = m_from; m_part < m_to; m_part += 60)
                                     for (int64_t k_part = k_from; k_part < k_to; k_part += 256) {
                                         const int64_t m_end = MIN(m_part + 60, m_to);
@@ -458,16 +489,23 @@ int64_t contract_dot_cast_b32147df(void *const *buf, const int64_t *arg, int64_t
                                 const int64_t n_to = MIN(n_from + 64, n_right);
                                 float *restrict dot0 = sums;
                                 if (several) dot0 += (m_from - m_first) * stride + n_from - n_strip;
-                                gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
-                                         b_panels + (n_from - n_left) / GC_PANEL * GC_PANEL * 513, GC_PANEL * 513,
-                                         dot0, stride, k_from > 0, 0, 0);
-                                if (k_to < a11) continue;
+                                {
+                                    const int again = n_to == n_right && m_to < m_last;
+                                    const float *next = b_panels + (again ? 0 : n_to - n_left) / GC_PANEL * GC_PANEL * 513;
+                                    const int64_t run = again || n_to < n_right ? (k_to - k_from) * 64 * (int64_t)sizeof *next : 0;
+                                    const char *line = (const char *)next;
+                                    const gc_ahead ahead = {line, line + run, run, 0, 1};
+                                    gc_tiles(m_to - m_from, n_to - n_from, k_to - k_from, a_panels,
+                                             b_panels + (n_from - n_left) / GC_PANEL * GC_PANEL * 513, GC_PANEL * 513,
+                                             dot0, stride, k_from > 0, 0, 0, ahead);
+                                }
+                                if (k_to < a12) continue;
                                 for (int64_t m = m_from; m < m_to; m++) {
                                     #pragma GCC ivdep
                                     for (int64_t n = n_from; n < n_to; n++) {
                                         const float t0 = (float)gc_round_bfloat16(gc_round_bfloat16(dot0[(m - m_from) * stride + n - n_from]) + gc_load_bfloat16(x2[n]));
                                         const float t1 = gc_round_bfloat16(((t0 * p0) * (gc_erf_float(t0 * p1) + 1.0f)));
-                                        y0[m * a18 + n] = gc_store_bfloat16(t1);
+                                        y0[m * a19 + n] = gc_store_bfloat16(t1);
                                     }
                                 }
                             }
