@@ -26,7 +26,7 @@ class Copied(Struct, frozen=True):
         return {"low": [spell.index(i) for i in self.low], "high": [spell.index(i) for i in self.high],
                 "test": " && ".join(spell.expr(test) for test in self.tests),
                 "other": None if self.other is None else spell.keep(self.other),
-                "place": f"{model.kernel.buffers[buffer].name}[{spell.index(index)}]"}
+                "place": f"{model.kernel.buffers[buffer].name}[{spell.index(index)}]", "ahead": None}
 
 
 def copied_from(x: Loop, dtype: DType) -> Copied | None:

@@ -22,6 +22,7 @@ from graphc.ir.trees import CHUNKS
 from graphc.ir.windows import Pair, Windows, windows_of
 
 CHUNK = CHUNKS["chain"]
+AHEAD = 2       # groups of k whose lines are asked for before they are read
 LONG = 256      # rows of at least so many columns are laid out one by one
 SEEN_ROWS = 48  # of a, at most, for which panels are read from the slab, across lines of the cache, and not filled
 
@@ -92,7 +93,7 @@ def _lines(model, s: Template, operand: Operand, w: Windows, long: bool, target:
             "heads": _digits(spell, w.heads), "rest": _digits(spell, w.rest),
             "row": _pair_model(spell, row), "column": _pair_model(spell, column),
             "outer": [model.statement(_summed_in(x, w), {}) for x in outer],
-            "line": _line(model, line, s.dtype, target)}
+            "line": _line(model, line, s.dtype, target, w.rest)}
 
 
 def _pair_model(spell, pair: Pair) -> dict:
@@ -109,8 +110,9 @@ def _summed_in(x, w: Windows):
     return replace(x, value=_summed(x.value, w))
 
 
-def _line(model, x: Loop, dtype, target: str) -> dict:
-    """A line of a slab, along its columns from `left` to `right`."""
+def _line(model, x: Loop, dtype, target: str, rest: tuple[Axis, ...]) -> dict:
+    """A line of a slab, along its columns from `left` to `right`. The same line of the kernel's position some further
+    along the last of the `rest` is asked for meanwhile."""
     copied = copied_from(x, dtype)
     if copied is None:
         *lets, store = x.body
@@ -120,5 +122,7 @@ def _line(model, x: Loop, dtype, target: str) -> dict:
                           "value": model.spell.expr(store.value)}]}
     memory = model.spell.language.memory(dtype)
     model.spell.helpers[f"gc_tiles_run_{memory}"] = None
+    step = copied.load.attrs[1].coefficient(rest[-1]) if rest else 0
     return {"kind": "placed", "copier": f"gc_run_{memory}", "axis": x.axis.name, "start": "left",
-            "count": "(right - left)", "target": target, "at": "0", **copied.model(model)}
+            "count": "(right - left)", "target": target, "at": "0", **copied.model(model),
+            "ahead": step and model.spell.arg(AHEAD * step), "size": dtype.itemsize}
