@@ -382,8 +382,8 @@ class _Interpreter:
         return KernelFault(f"{self.kernel.name}: {what}\n  in {self.statement}")
 
 
-_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "mma": _Interpreter._gemm, "attention": attention,
-              "weighted": weighted, "blocked": blocked}
+_TEMPLATES = {"gemm": _Interpreter._gemm, "gemv": _Interpreter._gemm, "direct": _Interpreter._gemm,
+              "mma": _Interpreter._gemm, "attention": attention, "weighted": weighted, "blocked": blocked}
 
 
 def _ordered(items: list, order: str) -> list:

@@ -198,6 +198,31 @@ def test_threads_change_no_bit(m: int, k: int, n: int, dtype: str):
     assert equal_bits(found[0], found[1]) and equal_bits(found[0], found[2])
 
 
+@pytest.mark.parametrize("m, k, n, dtype", [
+    (24, 24, 24, "float32"), (16, 16, 16, "float64"), (2, 33, 40, "float32"), (5, 7, 9, "int32"), (13, 40, 33, "float64"),
+    (98, 9, 79, "float32"), (7, 128, 8, "float32"), (9, 30, 14, "float64"),
+])
+def test_a_factor_that_fits_a_near_cache_is_read_where_it_lies(m: int, k: int, n: int, dtype: str):
+    a, b, c = array(3, m, k, dtype=dtype), array(3, k, n, dtype=dtype), array(3, k, n, dtype=dtype)
+    wide = array(3, k, n + 5, dtype=dtype)[:, :, 2:-3]
+    for left in (a, array(3, k, m, dtype=dtype).mT):
+        for result in (left @ b, left @ wide, gc.maximum(left @ c + 1, 0)):
+            (template,) = templates(result)
+            assert template.name == "direct"
+            check(result)
+    assert templates(a @ array(3, n, k, dtype=dtype).mT)[0].name != "direct"
+
+
+def test_one_small_product_of_few_rows_is_not_direct_and_one_of_more_has_the_same_bits():
+    a, b = array(40, 50), array(50, 60)
+    assert [templates(a[:m] @ b)[0].name for m in (1, 5, 6, 40)] == ["gemv", "gemv", "direct", "direct"]
+    assert templates(a @ array(50, 100))[0].name == "gemm"      # of 20,000 bytes
+    whole = (a @ b).numpy()
+    for m in (1, 2, 5, 6, 7, 12, 13, 39):
+        assert equal_bits((a[:m] @ b).numpy(), whole[:m])
+        assert equal_bits((a[:m] @ b[:, :9]).numpy(), whole[:m, :9])
+
+
 def test_small_results_are_cut_for_all_threads():
     with settings.override(num_threads=2):
         for m, n in ((64, 64), (32, 9)):

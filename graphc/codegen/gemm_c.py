@@ -127,7 +127,7 @@ def gemm(model, s: Template) -> dict:
     need(model, register, "slabbed" if shared else "tile")
     squares = any(nest["turn"] and not nest["direct"] for nest in nests.values())
     symmetric = dict(s.facts).get("symmetric", False)
-    plain = _plain(model, s)
+    plain = plain_store(model, s)
     group = panel if symmetric else GROUP
     # If all of a is packed, some columns can go through all of k before the next.
     whole = m.length <= rows and rows * k.size * size <= packed and not shared
@@ -299,7 +299,7 @@ def matrix_in_memory(model, s: Template, operand: Operand, k_start: str, start: 
             "stride": model.spell.arg(stride)}
 
 
-def _plain(model, s: Template) -> dict | None:
+def plain_store(model, s: Template) -> dict | None:
     """Where the result at m_from and n_from lies in memory and how far apart rows lie, if nothing becomes of it and
     columns lie together; and where a row of what is opposite does, across the diagonal."""
     loop = innermost(s.epilogue)
@@ -372,7 +372,7 @@ class Nest:
         memory = self.model.spell.language.memory(operand.dtype)
         self.copied, self.copier, self.row = copied_from(loop, operand.dtype), f"gc_{copier}_{memory}", row
         if self.copied:
-            need(self.model, memory, copier)
+            need(self.model, memory, copier, file="runs")
 
     def statements(self, body: tuple) -> list[dict]:
         found: list[dict] = []

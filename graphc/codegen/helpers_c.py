@@ -41,7 +41,7 @@ def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     first, _, c_type = stem.partition("_")
     if stem in ("check_index", "threefry", "odd", "stream", "amd"):
         return (general[stem](),), False
-    if first in ("tiles", "rows", "dots", "bytes", "keys", "queries", "mma", "unit"):
+    if first in ("tiles", "rows", "runs", "dots", "bytes", "keys", "queries", "mma", "unit"):
         name, _, c_type = c_type.partition("_")
         return (macros(environment, f"c/{first}.c.j2")[name](c_type),), False
     if first in ("push", "fold"):

@@ -18,6 +18,7 @@ from graphc.codegen.attention_c import attention
 from graphc.codegen.blocked_c import blocked
 from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
+from graphc.codegen.direct_c import direct
 from graphc.codegen.gemm_c import gemm, gemv
 from graphc.codegen.halves_c import in_runs, loads, strides
 from graphc.codegen.helpers_c import apart, helper_texts
@@ -45,7 +46,8 @@ RUN = 512           # elements that are stored past the caches at a time: they w
 SCRATCH_ALIGNMENT = 64
 FEW_VECTORS = 4     # of a short row that may go by whole ones
 MOST_STRIDED = 64   # elements that a turn reads beside no other turn's: GCC takes minutes to sort hundreds
-TEMPLATES = {"gemm": gemm, "gemv": gemv, "mma": mma, "attention": attention, "weighted": weighted, "blocked": blocked}
+TEMPLATES = {"gemm": gemm, "gemv": gemv, "direct": direct, "mma": mma, "attention": attention, "weighted": weighted,
+             "blocked": blocked}
 
 
 def render(kernel: Kernel, environment, name: str) -> Rendered:

@@ -121,7 +121,7 @@ def _line(model, x: Loop, dtype, target: str, rest: tuple[Axis, ...]) -> dict:
                          {"kind": "store", "target": f"{target}[{x.axis.name} - left]",
                           "value": model.spell.expr(store.value)}]}
     memory = model.spell.language.memory(dtype)
-    model.spell.helpers[f"gc_tiles_run_{memory}"] = None
+    model.spell.helpers[f"gc_runs_run_{memory}"] = None
     step = copied.load.attrs[1].coefficient(rest[-1]) if rest else 0
     return {"kind": "placed", "copier": f"gc_run_{memory}", "axis": x.axis.name, "start": "left",
             "count": "(right - left)", "target": target, "at": "0", **copied.model(model),

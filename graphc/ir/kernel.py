@@ -151,6 +151,7 @@ class Template(Struct, frozen=True):
             it as a VALUE. facts: symmetric, whether a is b transposed, and m and n have equal blocks: those on one
             side of the diagonal are computed.
     gemv    the same for few m, which are not cut into blocks: b is read once, in the order in which it lies.
+    direct  the same for factors in memory that are not packed: the rows of b, each in one piece, fit the L1 cache.
     mma     the same on a matrix unit, in the order "mma"; the operands are of the dtype that it takes, float32
             being rounded to TF32.
     attention  spans m, n, c, e; operands q (m, c), k (n, c), v (n, e), and scores (n, m), an expression of the VALUE

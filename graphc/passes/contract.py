@@ -46,6 +46,8 @@ LONG_LINE = 256             # columns of windows that one row of the first facto
 PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packing an element,
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
 SHARED_A = 3                                # of one that windows share;
+FEW_DIRECT = 5, 1           # rows or columns of factors that are packed nevertheless, in one product and in a stack,
+NEAR = 1 << 14              # bytes of the second;
 PACKING_UNIT = 200                          # and of laying one out for a CPU's matrix unit,
 UNIT_BLOCK, UNIT_SIDE = 2048, 32            # that takes so many rows and columns at most, rows by so many,
 FEW_BESIDE_UNIT = 2                         # and for which so many rows are too few
@@ -269,6 +271,8 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
+        elif min(m, n) > FEW_DIRECT[stacks > 1] and self._is_near():
+            name, (_, rows, columns) = "direct", _block(m, n, stacks, NEAR_A, NEAR_B, LEAST_COLUMNS, *most)
         elif self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
             name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
@@ -289,6 +293,22 @@ class Contraction:
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
+
+    def _is_near(self) -> bool:
+        """Whether factors are read where they lie: the second, whose rows lie together, fits the L1 cache."""
+        if "direct" not in self.schedule.target.templates or self.symmetric:
+            return False
+        steps = {}
+        for name, outer in (("a", "am"), ("b", "bn")):
+            value, axes = self.values[name], (self.spaces[outer], self.spaces[name + "k"])
+            if (value.op is not LOAD or value.srcs or value.dtype is not self.node.dtype.accumulator
+                    or any(len(found) != 1 for found in axes)
+                    or any(type(atom) is not Axis for atom, _ in value.attrs[1].terms)):
+                return False
+            steps[name] = [value.attrs[1].coefficient(axis) for (axis,) in axes]
+        (depth,) = self.spaces["bk"]
+        return (1 in steps["a"] and steps["b"][0] == 1 and depth.extent <= CHUNKS["chain"]
+                and depth.extent * steps["b"][1] * self.node.dtype.accumulator.itemsize <= NEAR)
 
     def _is_for_unit(self, m: int) -> bool:
         """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""

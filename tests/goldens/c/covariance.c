@@ -206,7 +206,7 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         if (r >= down) return;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
+            gc_loose *to = (gc_loose *)(sums + r * stride + v * GC_LANES);
             *to = more ? *to + c[r][v] : c[r][v];
         }
     }
@@ -374,7 +374,7 @@ static inline void gc_turn_any(const float *restrict in, int64_t in_stride, int6
 }
 static inline float gc_bits_float(uint32_t word) { float x; __builtin_memcpy(&x, &word, sizeof x); return x; }
 
-int64_t contract_dot_div_429e62fc(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_div_9d23aabf(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     float *restrict y0 = buf[1];

@@ -308,7 +308,7 @@ static inline __attribute__((always_inline)) void gc_tile(const int rows, const 
         if (r >= down) return;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; v++) {
-            gc_loose *to = (gc_loose *)(sums + r * stride) + v;
+            gc_loose *to = (gc_loose *)(sums + r * stride + v * GC_LANES);
             *to = more ? *to + c[r][v] : c[r][v];
         }
     }
@@ -398,7 +398,7 @@ static inline float gc_erf_float(float x)
     return __builtin_copysignf(z, x);
 }
 
-int64_t contract_dot_cast_218bf60e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_cast_eb1331a6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const uint16_t *restrict x0 = buf[0];
     const uint16_t *restrict x1 = buf[1];
