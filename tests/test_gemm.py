@@ -199,8 +199,8 @@ def test_threads_change_no_bit(m: int, k: int, n: int, dtype: str):
 
 
 @pytest.mark.parametrize("m, k, n, dtype", [
-    (24, 24, 24, "float32"), (16, 16, 16, "float64"), (2, 33, 40, "float32"), (5, 7, 9, "int32"), (13, 40, 33, "float64"),
-    (98, 9, 79, "float32"), (7, 128, 8, "float32"), (9, 30, 14, "float64"),
+    (24, 24, 24, "float32"), (16, 16, 16, "float64"), (2, 33, 40, "float32"), (5, 7, 9, "int32"),
+    (13, 40, 33, "float64"), (98, 9, 79, "float32"), (7, 128, 8, "float32"), (9, 30, 14, "float64"),
 ])
 def test_a_factor_that_fits_a_near_cache_is_read_where_it_lies(m: int, k: int, n: int, dtype: str):
     a, b, c = array(3, m, k, dtype=dtype), array(3, k, n, dtype=dtype), array(3, k, n, dtype=dtype)

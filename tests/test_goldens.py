@@ -96,7 +96,8 @@ PROGRAMS: dict[str, Callable] = {
     "distances": distances,
     "nearest": lambda: gc.argmin(distances(), axis=1),
     "adam": adam,
-    "matmul_bias_relu": lambda: gc.relu(leaf(70, 30) @ leaf(30, 90) + leaf(90)),
+    "matmul_bias_relu": lambda: gc.relu(leaf(70, 60) @ leaf(60, 90) + leaf(90)),
+    "matmul_direct": lambda: leaf(8, 20, 30) @ leaf(8, 30, 40),
     "matmul_bfloat16_gelu": lambda: gc.gelu(leaf(70, 30, dtype="bfloat16") @ leaf(30, 90, dtype="bfloat16")
                                             + leaf(90, dtype="bfloat16")),
     "covariance": lambda: gram(leaf(30, 170)),
