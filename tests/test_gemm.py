@@ -223,6 +223,22 @@ def test_one_small_product_of_few_rows_is_not_direct_and_one_of_more_has_the_sam
         assert equal_bits((a[:m] @ b[:, :9]).numpy(), whole[:m, :9])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_one_row_meets_narrow_rows_in_several_chunks_at_once(dtype: str):
+    """What is read behind a row is not what counts: neither behind the last one, nor where chunks are cut."""
+    many = array(9000, 200, dtype=dtype)
+    q = array(9000, dtype=dtype)
+    for columns in (2, 3, 7, 8, 15, 17, 33, 70, 131, 200):
+        (template,) = templates(q @ many[:, :columns])
+        assert template.name == "gemv" and "gc_narrow(a_rows" in gc.plan(q @ many[:, :columns]).kernels[0].source
+        whole = (q @ many[:, :columns]).numpy()
+        assert equal_bits((q @ gc.asarray(many[:, :columns].numpy())).numpy(), whole)
+        assert equal_bits((q @ (many[:, :columns] + 0)).numpy(), whole)
+    for k in (128, 511, 512, 1023, 1600, 4096, 4100, 9000):
+        check(q[:k] @ gc.asarray(many[:k, 1:6].numpy()))
+        check(q[:k] @ (many[:k, 1:10] * 2))
+
+
 def test_small_results_are_cut_for_all_threads():
     with settings.override(num_threads=2):
         for m, n in ((64, 64), (32, 9)):

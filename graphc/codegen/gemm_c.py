@@ -30,6 +30,7 @@ AHEAD = 8                   # rows of b that are asked for before they are packe
 DEPTH, DEEPEST = 8, 64      # rows of b that are computed before few rows of a meet them: as many as
 COMPUTED = 1 << 17          # bytes hold
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time: 16 rows fit a stack (dots.c.j2)
+NARROWEST = 512             # bytes of a row of b, of which many at a time meet the only row of a; else
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
@@ -61,7 +62,9 @@ def gemv(model, s: Template) -> dict:
     need(model, register, "vectors", "fma")
     nests = {operand.name: _few_rows(model, s, operand, row, apiece) for operand in s.operands}
     one = m.size == 1
-    chains = _chains(model, s) if one and not nests["b"]["turn"] and not nests["b"]["direct"] else None
+    computed = one and not nests["b"]["turn"] and not nests["b"]["direct"]
+    narrow = computed and n.length * size <= NARROWEST and k.size > CHUNK
+    chains = _chains(model, s) if computed and not narrow else None
     if nests["a"]["turn"] or nests["b"]["turn"]:
         need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
     swept = chains is None and not nests["b"]["turn"]
@@ -73,13 +76,14 @@ def gemv(model, s: Template) -> dict:
         rows = ["onerow"] if one else ["somerows", "fewrows" if m.size <= TAKING_TURNS else "morerows"]
         need(model, register, "columns", *(["eight"] if m.size <= TAKING_TURNS else []), *rows, file="dots")
     elif swept:
-        need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] else []), file="rows")
+        need(model, register, "sweep", *(["narrow"] if one and nests["b"]["direct"] or narrow else []), file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = SQUARE * SQUARE if nests["a"]["turn"] else 0
     rows = 0        # of b that are computed at a time, if they are
     if swept and not nests["b"]["direct"]:
-        rows = min(max(COMPUTED // (width * size) // DEPTH * DEPTH, DEPTH), DEEPEST)
+        deepest, step = (span, CHUNK) if narrow else (DEEPEST, DEPTH)
+        rows = min(max(COMPUTED // (width * size) // step * step, step), deepest)
         turned = max(turned, rows * width)
     elif nests["b"]["turn"] and not nests["b"]["direct"]:
         turned = max(turned, some * (deep + SPARE))
@@ -88,7 +92,8 @@ def gemv(model, s: Template) -> dict:
         return model.spell.arg(model.take_scratch(elements * size))
     nests["a"]["offset"] = scratch(rounded_up(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
-            "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "apart": apart,
+            "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "narrow": narrow,
+            "apart": apart,
             "length": " * ".join(map(model.spell.extent, k.axes)), "m": part(model, m), "n": part(model, n),
             "columns": " * ".join(map(model.spell.extent, n.axes)),
             "parts": None if nests["b"]["turn"] else scratch(m.size * width), "sums": scratch(m.size * width),

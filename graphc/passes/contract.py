@@ -19,7 +19,7 @@ from graphc.ir.kernel import (
     indices_of, innermost,
 )
 from graphc.ir.node import Node, const, const_value, make
-from graphc.ir.ops import CAST, CONST, WHERE
+from graphc.ir.ops import BUFFER, CAST, CONST, PERMUTE, RESHAPE, SLICE, WHERE
 from graphc.ir.schedule import Group, Schedule
 from graphc.ir.target import (
     FAR_ROWS, FEW_ROWS, SWEPT_ROWS, Target, l2_bytes, rounded_up, rows_of_group, unit_type, vector_bytes,
@@ -68,8 +68,17 @@ def has_template(node: Node, target: Target) -> bool:
     """Whether a contraction is worth a template: the others stay plain loops of a column kernel, in which few long
     chains wait for their own additions."""
     *_, m, n = node.shape
-    waits = not target.group and node.size == m * n > LEAST_CHAINS and node.srcs[0].shape[-1] >= LONG_CHAIN
-    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and (max(m, n) >= FEW or waits)
+    k = node.srcs[0].shape[-1]
+    waits = not target.group and node.size == m * n > LEAST_CHAINS and k >= LONG_CHAIN
+    narrow = not target.group and 1 == min(m, n) < max(m, n) and k >= LONG_CHAIN and _lies(node.srcs[m == 1])
+    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and (max(m, n) >= FEW or waits or narrow)
+
+
+def _lies(src: Node) -> bool:
+    """Whether it is an array in memory, seen in some way."""
+    while src.op in (PERMUTE, RESHAPE, SLICE):
+        (src,) = src.srcs
+    return src.op is BUFFER
 
 
 def lower_contraction(group: Group, schedule: Schedule, name: str, choices: Choices,
