@@ -47,7 +47,8 @@ PACKING_A, PACKING_B = 12, 36               # multiply-adds in the time of packi
 NEAR_A, NEAR_B = 15, 13                     # and where both factors fit the L2 cache;
 SHARED_A = 3                                # of one that windows share;
 FEW_DIRECT = 5, 1           # rows or columns of factors that are packed nevertheless, in one product and in a stack,
-NEAR = 1 << 14              # bytes of the second;
+NEAR = 1 << 14              # bytes of the second,
+FEW_RESULTS = 64            # or rows and columns at most, of at least so many k;
 PACKING_UNIT = 200                          # and of laying one out for a CPU's matrix unit,
 UNIT_BLOCK, UNIT_SIDE = 2048, 32            # that takes so many rows and columns at most, rows by so many,
 FEW_BESIDE_UNIT = 2                         # and for which so many rows are too few
@@ -70,8 +71,9 @@ def has_template(node: Node, target: Target) -> bool:
     *_, m, n = node.shape
     k = node.srcs[0].shape[-1]
     waits = not target.group and node.size == m * n > LEAST_CHAINS and k >= LONG_CHAIN
-    narrow = not target.group and 1 == min(m, n) < max(m, n) and k >= LONG_CHAIN and _lies(node.srcs[m == 1])
-    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and (max(m, n) >= FEW or waits or narrow)
+    where = node.srcs if min(m, n) > 1 else node.srcs[m == 1:][:1]
+    lie = not target.group and max(m, n) > 1 and k >= LONG_CHAIN and all(map(_lies, where))
+    return "gemm" in target.templates and node.dtype in TEMPLATE_TYPES and (max(m, n) >= FEW or waits or lie)
 
 
 def _lies(src: Node) -> bool:
@@ -280,7 +282,7 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif min(m, n) > FEW_DIRECT[stacks > 1] and self._is_near():
+        elif min(m, n) > FEW_DIRECT[stacks > 1 or k > CHUNKS["chain"]] and self._is_near(m, n):
             name, (_, rows, columns) = "direct", _block(m, n, stacks, NEAR_A, NEAR_B, LEAST_COLUMNS, *most)
         elif self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
@@ -303,8 +305,9 @@ class Contraction:
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
 
-    def _is_near(self) -> bool:
-        """Whether factors are read where they lie: the second, whose rows lie together, fits the L1 cache."""
+    def _is_near(self, m: int, n: int) -> bool:
+        """Whether factors are read where they lie: the second, whose rows lie together, fits the L1 cache, or results
+        are so few that packing would take as long as they."""
         if "direct" not in self.schedule.target.templates or self.symmetric:
             return False
         steps = {}
@@ -316,8 +319,9 @@ class Contraction:
                 return False
             steps[name] = [value.attrs[1].coefficient(axis) for (axis,) in axes]
         (depth,) = self.spaces["bk"]
-        return (1 in steps["a"] and steps["b"][0] == 1 and depth.extent <= CHUNKS["chain"]
-                and depth.extent * steps["b"][1] * self.node.dtype.accumulator.itemsize <= NEAR)
+        near = depth.extent * steps["b"][1] * self.node.dtype.accumulator.itemsize <= NEAR
+        return (1 in steps["a"] and steps["b"][0] == 1
+                and (near and depth.extent <= CHUNKS["chain"] or max(m, n) <= FEW_RESULTS <= depth.extent))
 
     def _is_for_unit(self, m: int) -> bool:
         """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""

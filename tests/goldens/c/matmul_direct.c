@@ -92,7 +92,10 @@ static __attribute__((noinline)) void gc_direct(int64_t rows, int64_t columns, i
         const int narrow = across < GC_LANES;
         const float *from = narrow ? laid : b + n;
         const int64_t apart = narrow ? GC_LANES : b_stride, last = MAX(across - GC_LANES, 0);
-        for (int64_t k = 0; narrow && k < count; k++)
+        const int64_t whole = narrow ? count - (GC_LANES - across + b_stride - 1) / b_stride : 0;
+        for (int64_t k = 0; k < whole; k++)     /* what is behind them is memory too */
+            *(gc_loose *)(laid + k * GC_LANES) = *(const gc_loose *)(b + k * b_stride + n);
+        for (int64_t k = MAX(whole, 0); narrow && k < count; k++)
             for (int64_t l = 0; l < GC_LANES; l++) laid[k * GC_LANES + l] = l < across ? b[k * b_stride + n + l] : 0;
         for (int64_t m = 0; m < rows; m += GC_ROWS) {
             const int64_t first = MIN(m, rows - down), row = narrow ? GC_LANES : stride;
@@ -114,7 +117,7 @@ static __attribute__((noinline)) void gc_direct(int64_t rows, int64_t columns, i
 }
 #endif
 
-int64_t contract_dot_0808943b(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_0d2d105c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -148,13 +151,14 @@ int64_t contract_dot_0808943b(void *const *buf, const int64_t *arg, int64_t begi
         /* dot0[m, n] = sum over k of a * b, which are not packed */
         {
             const int64_t m_first = mb * a17, m_last = MIN(mb * a17 + a17, a16);
-            const int64_t n_first = nb * a19, n_last = MIN(nb * a19 + a19, a18), k_from = 0;
+            const int64_t n_first = nb * a19, n_last = MIN(nb * a19 + a19, a18);
             for (int64_t n_from = n_first; n_from < n_last; n_from += 64) {
                 const int64_t n_to = MIN(n_from + 64, n_last);
                 for (int64_t m_from = m_first; m_from < m_last; m_from += 96) {
                     const int64_t m_to = MIN(m_from + 96, m_last);
                     float *sums = &y0[b * a3 + m_from * a4 + n_from];
                     const int64_t stride = a5;
+                    const int64_t k_from = 0;
                     gc_direct(m_to - m_from, n_to - n_from, a15, &x0[b * a9 + k_from + m_from * a10], a11, 1,
                               &x1[b * a12 + k_from * a13 + n_from], a14, sums, stride);
                 }
