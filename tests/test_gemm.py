@@ -213,6 +213,20 @@ def test_a_factor_that_fits_a_near_cache_is_read_where_it_lies(m: int, k: int, n
     assert templates(a @ array(3, n, k, dtype=dtype).mT)[0].name != "direct"
 
 
+@pytest.mark.parametrize("m, k, n, dtype", [(2, 1100, 3, "float32"), (12, 600, 12, "float64"), (40, 513, 64, "float32"),
+                                            (7, 64, 20, "float64"), (3, 2000, 5, "int32")])
+def test_few_results_of_a_long_sum_are_direct_also_of_what_is_computed(m: int, k: int, n: int, dtype: str):
+    x, y, w = array(k, m, dtype=dtype), array(k, n, dtype=dtype), array(k, 1, dtype=dtype)
+    rows = array(m, k, dtype=dtype)
+    results = [x.T @ y, rows @ y, gc.maximum(x.T @ y[:, ::-1] + 1, 0)]
+    if max(m, n) >= contract.FEW:       # else a loop of a column kernel
+        results += [rows @ (y * w), (x * w).T @ y, (rows + 2) @ (y - w), (x * 2).T @ (y[::-1] * w)]
+    for result in results:
+        (template,) = templates(result)
+        assert template.name == "direct"
+        check(result)
+
+
 def test_one_small_product_of_few_rows_is_not_direct_and_one_of_more_has_the_same_bits():
     a, b = array(40, 50), array(50, 60)
     assert [templates(a[:m] @ b)[0].name for m in (1, 5, 6, 40)] == ["gemv", "gemv", "direct", "direct"]

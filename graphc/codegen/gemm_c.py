@@ -30,7 +30,7 @@ AHEAD = 8                   # rows of b that are asked for before they are packe
 DEPTH, DEEPEST = 8, 64      # rows of b that are computed before few rows of a meet them: as many as
 COMPUTED = 1 << 17          # bytes hold
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time: 16 rows fit a stack (dots.c.j2)
-NARROWEST = 512             # bytes of a row of b, of which many at a time meet the only row of a; else
+NARROWEST = 512             # bytes of a row of b, of which many are computed before they meet the only row of a; else
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
@@ -63,8 +63,9 @@ def gemv(model, s: Template) -> dict:
     nests = {operand.name: _few_rows(model, s, operand, row, apiece) for operand in s.operands}
     one = m.size == 1
     computed = one and not nests["b"]["turn"] and not nests["b"]["direct"]
-    narrow = computed and n.length * size <= NARROWEST and k.size > CHUNK
-    chains = _chains(model, s) if computed and not narrow else None
+    narrow = computed and k.size > CHUNK and n.size * size <= NARROWEST
+    chains = _chains(model, s) if computed and not (narrow and n.size <= CHAINED) else None
+    narrow = narrow and chains is None
     if nests["a"]["turn"] or nests["b"]["turn"]:
         need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
     swept = chains is None and not nests["b"]["turn"]

@@ -282,7 +282,7 @@ class Contraction:
         elif target.group:
             itemsize = self.node.dtype.accumulator.itemsize
             name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif min(m, n) > FEW_DIRECT[stacks > 1 or k > CHUNKS["chain"]] and self._is_near(m, n):
+        elif min(m, n) > FEW_DIRECT[stacks > 1 or k > CHUNKS["chain"]] and self._is_near(m, n, a, b):
             name, (_, rows, columns) = "direct", _block(m, n, stacks, NEAR_A, NEAR_B, LEAST_COLUMNS, *most)
         elif self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
             panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
@@ -305,23 +305,28 @@ class Contraction:
              Span("k", (Axis("k", k),))),
             (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
 
-    def _is_near(self, m: int, n: int) -> bool:
-        """Whether factors are read where they lie: the second, whose rows lie together, fits the L1 cache, or results
-        are so few that packing would take as long as they."""
+    def _is_near(self, m: int, n: int, a: Operand, b: Operand) -> bool:
+        """Whether factors are not packed: the second lies in memory and fits the L1 cache, or results are so few that
+        packing would take as long as they. Rows of the second lie together, or are computed together."""
         if "direct" not in self.schedule.target.templates or self.symmetric:
             return False
-        steps = {}
-        for name, outer in (("a", "am"), ("b", "bn")):
-            value, axes = self.values[name], (self.spaces[outer], self.spaces[name + "k"])
-            if (value.op is not LOAD or value.srcs or value.dtype is not self.node.dtype.accumulator
-                    or any(len(found) != 1 for found in axes)
-                    or any(type(atom) is not Axis for atom, _ in value.attrs[1].terms)):
-                return False
-            steps[name] = [value.attrs[1].coefficient(axis) for (axis,) in axes]
-        (depth,) = self.spaces["bk"]
-        near = depth.extent * steps["b"][1] * self.node.dtype.accumulator.itemsize <= NEAR
-        return (1 in steps["a"] and steps["b"][0] == 1
-                and (near and depth.extent <= CHUNKS["chain"] or max(m, n) <= FEW_RESULTS <= depth.extent))
+        (_, row), deep = self._steps("a"), prod(axis.extent for axis in self.spaces["bk"])
+        apart, column = self._steps("b")
+        if max(m, n) <= FEW_RESULTS <= deep:
+            return column == 1 or not column and (innermost(b.body).axis,) == self.spaces["bn"] and (
+                not self._are_windows(a, b))
+        near = deep * apart * self.node.dtype.accumulator.itemsize <= NEAR
+        return bool(row) and column == 1 and near and deep <= CHUNKS["chain"]
+
+    def _steps(self, name: str) -> tuple[int, int]:
+        """How far elements of a factor lie apart along k, and along the other axis, if one of them is 1, else zeros."""
+        value, axes = self.values[name], (self.spaces[name + "k"], self.spaces["am" if name == "a" else "bn"])
+        if (value.op is not LOAD or value.srcs or value.dtype is not self.node.dtype.accumulator
+                or any(len(found) != 1 for found in axes)
+                or any(type(atom) is not Axis for atom, _ in value.attrs[1].terms)):
+            return 0, 0
+        along, across = (value.attrs[1].coefficient(axis) for (axis,) in axes)
+        return (along, across) if 1 in (along, across) else (0, 0)
 
     def _is_for_unit(self, m: int) -> bool:
         """Whether a matrix unit computes it. Sums of bytes are the same in any order, so that few rows may be."""

@@ -117,7 +117,7 @@ static __attribute__((noinline)) void gc_direct(int64_t rows, int64_t columns, i
 }
 #endif
 
-int64_t contract_dot_0d2d105c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_ed0baa71(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -150,17 +150,17 @@ int64_t contract_dot_0d2d105c(void *const *buf, const int64_t *arg, int64_t begi
     for (; at < stop; at++) {
         /* dot0[m, n] = sum over k of a * b, which are not packed */
         {
-            const int64_t m_first = mb * a17, m_last = MIN(mb * a17 + a17, a16);
-            const int64_t n_first = nb * a19, n_last = MIN(nb * a19 + a19, a18);
+            const int64_t m_first = mb * a11, m_last = MIN(mb * a11 + a11, a10);
+            const int64_t n_first = nb * a13, n_last = MIN(nb * a13 + a13, a12);
             for (int64_t n_from = n_first; n_from < n_last; n_from += 64) {
                 const int64_t n_to = MIN(n_from + 64, n_last);
                 for (int64_t m_from = m_first; m_from < m_last; m_from += 96) {
                     const int64_t m_to = MIN(m_from + 96, m_last);
                     float *sums = &y0[b * a3 + m_from * a4 + n_from];
                     const int64_t stride = a5;
-                    const int64_t k_from = 0;
-                    gc_direct(m_to - m_from, n_to - n_from, a15, &x0[b * a9 + k_from + m_from * a10], a11, 1,
-                              &x1[b * a12 + k_from * a13 + n_from], a14, sums, stride);
+                    const int64_t k_from = 0, k_to = a9;
+                    gc_direct(m_to - m_from, n_to - n_from, k_to - k_from, &x0[b * a14 + k_from + m_from * a15], a16, 1,
+                              &x1[b * a17 + k_from * a18 + n_from], a19, sums, stride);
                 }
             }
         }
