@@ -1,12 +1,13 @@
 """einsum: sums of products by index labels, taken down to DOT, elementwise products and sums.
 
-Operands are combined from left to right, or in the order that `optimize` finds, two at a time. Labels that both have
+Operands are combined two at a time, in the order that `optimize` finds. Labels that both have
 are summed in a DOT where nothing later needs them, otherwise they form its stack; a pair without a label to sum is an
 elementwise product, and one without labels of its own on either side a sum of products, which reads both in the order
 in which they lie in memory.
 """
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -19,7 +20,7 @@ from graphc.errors import ArgumentError, DTypeError, ShapeError
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def einsum(subscripts: str, /, *operands, optimize=False):
+def einsum(subscripts: str, /, *operands, optimize=True):
     """Einstein's summation: each operand's axes are named by letters, and letters not in the result are summed.
 
     "ij,jk->ik" multiplies matrices, "ii" is a trace, "...ij->...ji" transposes. Without "->" the result has the letters
@@ -27,8 +28,9 @@ def einsum(subscripts: str, /, *operands, optimize=False):
     broadcasts against a larger one of the same letter. NumPy's other form, einsum(x, [0, 1], y, [1, 2], [0, 2]), has
     numbers for letters.
 
-    optimize: in which order more than two operands are multiplied. False: from left to right. True, "greedy" or
-    "optimal": in the order with few multiplications that numpy.einsum_path finds; or a path of its.
+    optimize: in which order more than two operands are multiplied. True (NumPy's default is False), "greedy" or
+    "optimal": in the order with few multiplications that numpy.einsum_path finds; or a path of its. False: from left to
+    right.
 
     Raises ShapeError for sizes that do not fit the subscripts, ArgumentError for subscripts that do not fit the number
     of operands and for an unknown optimize; both are ValueErrors.
@@ -76,12 +78,19 @@ def _path(terms: list[str], result: str, tensors: list, optimize) -> list[tuple[
     """Which operands are multiplied, one after the other; the product stands behind those that are left."""
     if optimize is False or len(tensors) < 3:
         return [tuple(range(len(tensors)))]
-    examples = [np.broadcast_to(0.0, x.shape) for x in tensors]
+    shapes = tuple(x.shape for x in tensors)
     try:
-        return np.einsum_path(f"{','.join(terms)}->{result}", *examples, optimize=optimize)[0][1:]
+        find = _found if isinstance(optimize, bool | str) else _found.__wrapped__
+        return find(f"{','.join(terms)}->{result}", shapes, optimize)
     except (KeyError, TypeError, RuntimeError, ValueError) as error:
         raise ArgumentError(f"optimize={optimize!r}: {error}", op="einsum",
                             fix="use True, False, 'greedy' or 'optimal'") from None
+
+
+@lru_cache(maxsize=256)
+def _found(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize) -> list[tuple[int, ...]]:
+    examples = [np.broadcast_to(0.0, shape) for shape in shapes]
+    return np.einsum_path(subscripts, *examples, optimize=optimize)[0][1:]
 
 
 def _parse(subscripts: str, tensors: list) -> tuple[list[str], str]:
