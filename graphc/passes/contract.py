@@ -13,7 +13,7 @@ from operator import itemgetter
 from graphc.config import settings
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
-from graphc.ir.index import Axis, Index
+from graphc.ir.index import Axis, Index, Mod
 from graphc.ir.kernel import (
     LOAD, Kernel, Loop, Operand, Span, Store, Template, below, buffers_of, data_exprs, in_panels, index_value,
     indices_of, innermost,
@@ -53,6 +53,7 @@ PACKING_UNIT = 200                          # and of laying one out for a CPU's 
 UNIT_BLOCK, UNIT_SIDE = 2048, 32            # that takes so many rows and columns at most, rows by so many,
 FEW_BESIDE_UNIT = 2                         # and for which so many rows are too few
 LEAST_PAIRED = 16           # of k, for which pairs are laid out
+LEAST_RUN = 16              # results that lie together, for which they are columns,
 LEAST_SYMMETRIC = 160       # rows of a product with its own transpose of which half is computed,
 SIDE, DIAGONAL = 64, 32     # what its blocks are multiples of, and columns of a row next to the diagonal for nothing
 STRIPE = 2048               # columns of a product with few rows that are added up together
@@ -156,7 +157,7 @@ class Contraction:
             at = track.forward(node, self.node, tuple(ix.of(axis) for axis in axes), self.group.reads)
             flat = ix.flatten(at, node.shape)
             for axis, role in zip(axes, roles, strict=True):
-                if role in count and axis.extent > 1 and flat.coefficient(axis) == 1:
+                if role in count and axis.extent > 1 and _runs_along(flat, axis):
                     count[role] += 1
         return count["m"] > count["n"]
 
@@ -437,6 +438,13 @@ def _block(m: int, n: int, stacks: int, pack_a: int, pack_b: int, least: int, mo
         blocks = -(-m // rows) * -(-n // columns) * stacks
         return -(-blocks // threads) * (rows * columns + pack_a * rows + pack_b * columns), rows, columns
     return min((cut(i, j) for i, j in grids), key=itemgetter(0))
+
+
+def _runs_along(index: Index, axis: Axis) -> bool:
+    """Whether what is beside it along an axis lies beside it, or most of it does: the axis is a long one of several."""
+    return index.coefficient(axis) == 1 or any(
+        type(atom) is Mod and step == 1 and atom.numerator == ix.of(axis) and atom.denominator >= LEAST_RUN
+        for atom, step in index.terms)
 
 
 def _as_bytes(value: Node) -> Node | None:
