@@ -125,6 +125,14 @@ def test_einsum(subscripts):
     check(gc.einsum(subscripts, *map(gc.asarray, operands)), np.einsum(subscripts, *operands))
 
 
+def test_einsum_multiplies_in_the_order_with_few_multiplications():
+    x, w = sample((300, 5)), sample((300,), seed=1)
+    asked = "ti,tj,t->ij", gc.asarray(x), gc.asarray(x), gc.asarray(w)
+    least = 300 * 5 + 2 * 300 * 5 * 5       # x times w, then a product
+    assert gc.plan(gc.einsum(*asked)).flops == least < gc.plan(gc.einsum(*asked, optimize=False)).flops
+    check(gc.einsum(*asked), np.einsum("ti,tj,t->ij", x, x, w))
+
+
 def test_einsum_broadcasts_and_refuses():
     x, y = sample((1, 3)), sample((4, 3), seed=1)
     check(gc.einsum("ij,ij->i", gc.asarray(x), gc.asarray(y)), np.einsum("ij,ij->i", x, y))

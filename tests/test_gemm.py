@@ -72,6 +72,13 @@ def test_results_are_stored_as_they_lie_together():
     check(result)
 
 
+def test_results_that_lie_together_for_a_part_of_their_axis_are_columns():
+    x, w = array(3, 20, 6, 7), array(9, 20)
+    (template,) = templates(gc.einsum("nchw,oc->nohw", x, w))
+    assert (template.span("m").size, template.span("n").size) == (9, 3 * 42)
+    check(gc.einsum("nchw,oc->nohw", x, w))
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint32"])
 @pytest.mark.parametrize("m, k, n", [(7, 5, 17), (13, 530, 9), (1, 20, 70), (50, 5, 1), (8, 6, 8)])
 def test_sizes_that_fit_no_tile(m: int, k: int, n: int, dtype: str):
