@@ -80,3 +80,15 @@ def test_what_short_columns_lack_is_not_read_from_the_next(dtype: str):
         assert equal_bits((gc.asarray(beside)[:, :k] @ w).numpy(), whole)
         for count in (2, 15, 16, 17, 33, 300):
             assert equal_bits((gc.asarray(beside[:count, :k].copy()) @ w).numpy(), whole[:count])
+
+
+@pytest.mark.parametrize("columns", [3, 12, 40])
+def test_rows_that_are_one_or_lie_the_other_way_about(columns: int):
+    """Behind such rows lies nothing that a vector could read."""
+    rows, q, x = array(600, columns), array(600), array(600, 9)
+    back, one = rows[::-1], gc.broadcast_to(rows[:1], (600, columns))
+    for b in (back, one):
+        same = gc.asarray(b.numpy().copy())
+        assert equal_bits((q @ b).numpy(), (q @ same).numpy())
+        assert equal_bits((x.T @ b).numpy(), (x.T @ same).numpy())
+        assert equal_bits((b @ b[0]).numpy(), (same @ same[0]).numpy())

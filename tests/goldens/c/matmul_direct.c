@@ -92,8 +92,8 @@ static __attribute__((noinline)) void gc_direct(int64_t rows, int64_t columns, i
         const int narrow = across < GC_LANES;
         const float *from = narrow ? laid : b + n;
         const int64_t apart = narrow ? GC_LANES : b_stride, last = MAX(across - GC_LANES, 0);
-        const int64_t whole = narrow ? count - (GC_LANES - across + b_stride - 1) / b_stride : 0;
-        for (int64_t k = 0; k < whole; k++)     /* what is behind them is memory too */
+        const int64_t whole = narrow && b_stride > 0 ? count - (GC_LANES - across + b_stride - 1) / b_stride : 0;
+        for (int64_t k = 0; k < whole; k++)     /* behind these lie others */
             *(gc_loose *)(laid + k * GC_LANES) = *(const gc_loose *)(b + k * b_stride + n);
         for (int64_t k = MAX(whole, 0); narrow && k < count; k++)
             for (int64_t l = 0; l < GC_LANES; l++) laid[k * GC_LANES + l] = l < across ? b[k * b_stride + n + l] : 0;
@@ -117,7 +117,7 @@ static __attribute__((noinline)) void gc_direct(int64_t rows, int64_t columns, i
 }
 #endif
 
-int64_t contract_dot_ed0baa71(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_87e2d411(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];

@@ -512,7 +512,7 @@ static __attribute__((noinline)) void gc_narrow(const float *restrict a, const f
 }
 #endif
 
-int64_t contract_dot_reshape_45b6369c(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_reshape_a06cdf82(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -557,7 +557,7 @@ int64_t contract_dot_reshape_45b6369c(void *const *buf, const int64_t *arg, int6
                         }
                     }
                 }
-                if (n_last - n_first <= 64 * GC_LANES) {
+                if (n_last - n_first <= 64 * GC_LANES && (a5 > 0 || n_last - n_first >= GC_LANES)) {
                     const int64_t k_part = k_first;
                     gc_narrow(a_rows, &x1[k_part * a4 + n_first], a5, n_last - n_first, k_last - k_first,
                               a7 - k_first, dot0, k_first > 0);
