@@ -31,8 +31,8 @@ from msgspec import Struct
 TEN = ("black_scholes", "chain", "mandelbrot", "softmax", "layernorm", "variance", "norm", "pairwise",
        "cross_entropy", "laplacian")
 MORE = ("gemm_256", "gemm_512", "gemm_1024", "gemm_2048", "gemm_odd", "gemm_f64", "gemv", "decode_1", "decode_8",
-        "decode_16", "covariance", "gelu_mlp", "conv2d", "depthwise", "depthwise_wide", "conv1d", "attention",
-        "attention_causal", "three_ops", "tanh_mlp")
+        "decode_16", "covariance", "gram", "logistic", "stack_16", "stack_32", "gelu_mlp", "conv2d", "depthwise",
+        "depthwise_wide", "conv1d", "attention", "attention_causal", "three_ops", "tanh_mlp")
 NARROW = ("gemm_bf16_1024", "gemm_bf16_2048", "gemm_int8_1024", "gemm_int8_2048", "decode_bf16_8", "decode_bf16_32")
 TRAINING = ("mlp_step", "convnet_step", "conv_backward", "lstm_backward", "block_backward")
 DECODERS = ("decoder", "decoder_int23", "decoder_int8")
