@@ -103,7 +103,7 @@ PROGRAMS: dict[str, Callable] = {
     "covariance": lambda: gram(leaf(30, 170)),
     "transposed_large": lambda: leaf(1200, 1000).mT + 1,
     "heads_large": lambda: gc.permute_dims(leaf(64, 60, 8, 36), (0, 2, 1, 3)) * 2,
-    "matmul_few_rows": lambda: leaf(3, 700) @ leaf(700, 80),
+    "matmul_few_rows": lambda: leaf(3, 430) @ leaf(430, 80),
     "matmul_one_narrow_row": lambda: leaf(700) @ leaf(700, 12),
     "matmul_few_rows_turned": lambda: leaf(7, 700) @ leaf(50, 700).mT,
     "attention": lambda: gc.scaled_dot_product_attention(leaf(2, 100, 24), leaf(2, 80, 24), leaf(2, 80, 24),

@@ -80,7 +80,7 @@ FORMS = {
 @pytest.mark.parametrize("n", [3, 10, 16, 37, 70])
 def test_products(register, form, dtype, m, n):
     with gc.backend("cpu"):
-        for k in (9, 70):
+        for k in (9, 70, 600) if m in (1, 7) and n < 37 else (9, 70):
             a, b = gc.realize(gc.ones((m, k), dtype=dtype), gc.ones((k, n), dtype=dtype))
             assert not meets_subnormals(register, FORMS[form](a, b))
 

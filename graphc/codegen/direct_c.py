@@ -37,10 +37,11 @@ def _factor(model, s: Template, operand: Operand, scratch) -> dict:
     if memory:
         return {"name": operand.name, "place": memory["place"], "body": None,
                 **_strides(along, memory["stride"])}
-    deep, across = min(s.span("k").size, CHUNK), min(s.span(outer).length, ROWS)
+    deep, across = min(s.span("k").size, CHUNK), min(s.span(outer).size, ROWS)
     apart = rounded_up(deep if along else across, LINE // s.dtype.itemsize) + SPARE
+    # rows of b touch: what is read behind one must not be leftovers
+    strides = _strides(along, model.spell.arg(apart) if outer == "m" else "(n_to - n_from)")
     nest = Nest(model, s, {outer: (f"{outer}_from", f"{outer}_to"), "k": ("k_from", "k_to")}, operand)
-    strides = _strides(along, model.spell.arg(apart))
     nest.target = lambda at: (f"{operand.name}_chunk[({at[outer]} - {outer}_from) * {strides['stride']} "
                               f"+ ({at['k']} - k_from) * {strides['step']}]")
     return {"name": operand.name, "place": f"{operand.name}_chunk[0]", "body": nest.statements(operand.body),

@@ -11,7 +11,7 @@ GC_INLINE int64_t gc_rest(int64_t a, int64_t n)
 }
 GC_INLINE float gc_fma_float(float a, float b, float c) { return fma(a, b, c); }
 
-GC_KERNEL void contract_dot_d60ab4f7(
+GC_KERNEL void contract_dot_5b583dbc(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -40,14 +40,14 @@ GC_KERNEL void contract_dot_d60ab4f7(
     const int64_t mb = at - turns_mb * a0;
     const int64_t nb = turns_mb;
     const int64_t m_size = a2, n_size = a5, length = a3;
-    const int slice = GC_ITEM / 128, column = GC_ITEM % 128;
-    const int64_t m_first = mb * 4, n_first = nb * 128;
-    float part[4], sum[2];
+    const int slice = GC_ITEM / 256, column = GC_ITEM % 256;
+    const int64_t m_first = mb * 4, n_first = nb * 256;
+    float part[4], sum[4];
     float next_a[1];
     float next_b[16];
     float now_b[16];
     GC_UNROLL for (int i = 0; i < 4; i++) part[i] = 0;
-    GC_UNROLL for (int i = 0; i < 2; i++) sum[i] = 0;
+    GC_UNROLL for (int i = 0; i < 4; i++) sum[i] = 0;
     {
         const int64_t k_from = 0;
         GC_UNROLL for (int e = 0; e < 1; e++) {
@@ -55,7 +55,7 @@ GC_KERNEL void contract_dot_d60ab4f7(
             const int64_t m_at = m_first + spot % 4;
             const int64_t k_at = k_from + place / 16 * 512 + place % 16;
             next_a[e] = 0;
-            if (spot < 128 && m_at < m_size && k_at < length) {
+            if (spot < 64 && m_at < m_size && k_at < length) {
                 const int64_t m = m_at;
                 const int64_t k = k_at;
                 next_a[e] = x0[k + m * a4];
@@ -71,7 +71,7 @@ GC_KERNEL void contract_dot_d60ab4f7(
             }
         }
     }
-    for (int64_t k_first = 0; k_first < length; k_first += 1024) {
+    for (int64_t k_first = 0; k_first < length; k_first += 512) {
         for (int piece = 0; piece < 512 && k_first + piece < length; piece += 16) {
             GC_UNROLL for (int e = 0; e < 1; e++)
                 tile_a[e * 256 + GC_ITEM] = (next_a[e]);
@@ -81,13 +81,13 @@ GC_KERNEL void contract_dot_d60ab4f7(
             GC_BARRIER();
             {
                 const int64_t k_from = k_first + (piece + 16 < 512 ? piece + 16
-                                                  : 1024);
+                                                  : 512);
                 GC_UNROLL for (int e = 0; e < 1; e++) {
                     const int spot = e * 256 + GC_ITEM, place = spot / 4;
                     const int64_t m_at = m_first + spot % 4;
                     const int64_t k_at = k_from + place / 16 * 512 + place % 16;
                     next_a[e] = 0;
-                    if (spot < 128 && m_at < m_size && k_at < length) {
+                    if (spot < 64 && m_at < m_size && k_at < length) {
                         const int64_t m = m_at;
                         const int64_t k = k_at;
                         next_a[e] = x0[k + m * a4];
@@ -125,17 +125,17 @@ GC_KERNEL void contract_dot_d60ab4f7(
             fold[GC_ITEM] = part[i];
             part[i] = 0;
             GC_BARRIER();
-            if (i % 2 == slice)
-                for (int c = 0; c < 2 && k_first + c * 512 < length; c++) {
-                    const float more = fold[c * 128 + column];
-                    sum[i / 2] = k_first + c ? sum[i / 2] + more : more;
+            if (i % 1 == slice)
+                for (int c = 0; c < 1 && k_first + c * 512 < length; c++) {
+                    const float more = fold[c * 256 + column];
+                    sum[i / 1] = k_first + c ? sum[i / 1] + more : more;
                 }
             GC_BARRIER();
         }
     }
-    GC_UNROLL for (int i = 0; i < 2; i++) {
-        const int64_t m_at = m_first + i * 2 + slice, n_at = n_first + column;
-        if (i * 2 + slice < 4 && m_at < m_size && n_at < n_size) {
+    GC_UNROLL for (int i = 0; i < 4; i++) {
+        const int64_t m_at = m_first + i * 1 + slice, n_at = n_first + column;
+        if (i * 1 + slice < 4 && m_at < m_size && n_at < n_size) {
             const float dot0 = sum[i];
             const int64_t m = m_at;
             const int64_t n = n_at;
