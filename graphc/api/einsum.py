@@ -1,9 +1,9 @@
 """einsum: sums of products by index labels, taken down to DOT, elementwise products and sums.
 
-Operands are combined two at a time, in the order that `optimize` finds. Labels that both have
-are summed in a DOT where nothing later needs them, otherwise they form its stack; a pair without a label to sum is an
-elementwise product, and one without labels of its own on either side a sum of products, which reads both in the order
-in which they lie in memory.
+Operands are combined two at a time, in the order that `optimize` finds. Labels that both have are summed in a DOT where
+nothing later needs them, otherwise they form its stack; a pair without a label to sum is an elementwise product, and
+one without labels of its own on either side a sum of products, which reads both in the order in which they lie in
+memory.
 """
 from __future__ import annotations
 
