@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_gemm import array, check, needs_kernels, templates
@@ -92,3 +96,9 @@ def test_rows_that_are_one_or_lie_the_other_way_about(columns: int):
         assert equal_bits((q @ b).numpy(), (q @ same).numpy())
         assert equal_bits((x.T @ b).numpy(), (x.T @ same).numpy())
         assert equal_bits((b @ b[0]).numpy(), (same @ same[0]).numpy())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are closed by mprotect")
+def test_nothing_is_read_behind_an_array():
+    done = subprocess.run([sys.executable, Path(__file__).parent / "guarded_arrays.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
