@@ -1,4 +1,4 @@
-"""Products of arrays that end where memory does: what reads behind one ends this process, which test_direct.py starts."""
+"""Products of arrays that end where memory does: what reads behind one ends this process, a child of test_direct.py."""
 
 from __future__ import annotations
 
