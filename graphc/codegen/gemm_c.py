@@ -31,7 +31,6 @@ DEPTH, DEEPEST = 8, 64      # rows of b that are computed before few rows of a m
 COMPUTED = 1 << 17          # bytes hold
 SPAN = 8 * CHUNK            # elements of few rows of a that are packed at a time: 16 rows fit a stack (dots.c.j2)
 NARROWEST = 512             # bytes of a row of b, of which many are computed before they meet the only row of a; else
-SURE = 1024                 # bytes of a row of b that is in memory, which fits however wide vectors are
 WRITTEN_OUT = 32            # rows of b in a block of several short axes, a block of quantised weights for example
 CHAINED = 32                # columns whose sums grow side by side, if there are no others
 UNROLLED = 16               # rows of b that one row of a meets while a sum stays in its register
@@ -67,8 +66,6 @@ def gemv(model, s: Template) -> dict:
     narrow = computed and k.size > CHUNK and n.size * size <= NARROWEST
     chains = _chains(model, s) if computed and not (narrow and n.size <= CHAINED) else None
     narrow = narrow and chains is None
-    lies = nests["b"]["direct"] if one and not nests["b"]["turn"] else None
-    fits = bool(lies) and lies["rises"] and n.size * size <= SURE
     if nests["a"]["turn"] or nests["b"]["turn"]:
         need(model, register, "square", *(["turn"] if nests["a"]["turn"] else []))
     swept = chains is None and not nests["b"]["turn"]
@@ -80,7 +77,8 @@ def gemv(model, s: Template) -> dict:
         rows = ["onerow"] if one else ["somerows", "fewrows" if m.size <= TAKING_TURNS else "morerows"]
         need(model, register, "columns", *(["eight"] if m.size <= TAKING_TURNS else []), *rows, file="dots")
     elif swept:
-        need(model, register, *([] if narrow or fits else ["sweep"]), *(["narrow"] if one else []), file="rows")
+        names = ["narrow"] if narrow else ["sweep", "narrow"] if one and nests["b"]["direct"] else ["sweep"]
+        need(model, register, *names, file="rows")
     apart = 0 if one else APART // size
     width = rounded_up(n.length, 2 * WIDEST // size) + apart
     turned = SQUARE * SQUARE if nests["a"]["turn"] else 0
@@ -97,7 +95,7 @@ def gemv(model, s: Template) -> dict:
     nests["a"]["offset"] = scratch(rounded_up(m.size, WIDEST // size) * (span + SPARE))
     return {"kind": "gemv", "result": s.result, "type": register, "chunk": CHUNK, "square": SQUARE, "row": row,
             "span": SPAN, "chains": chains, "depth": rows and model.spell.arg(rows), "one": one, "narrow": narrow,
-            "fits": fits, "apart": apart,
+            "apart": apart,
             "length": " * ".join(map(model.spell.extent, k.axes)), "m": part(model, m), "n": part(model, n),
             "columns": " * ".join(map(model.spell.extent, n.axes)),
             "parts": None if nests["b"]["turn"] else scratch(m.size * width), "sums": scratch(m.size * width),
@@ -286,8 +284,7 @@ def _tail(span: Span) -> tuple[Axis, ...]:
 
 
 def matrix_in_memory(model, s: Template, operand: Operand, k_start: str, start: str) -> dict | None:
-    """Where the element at two positions lies in memory, how far apart rows lie, and whether upwards, if the operand
-    is one load."""
+    """Where the element at two positions lies in memory and how far apart rows lie, if the operand is one load."""
     (store,) = innermost(operand.body).body[-1:]
     value = store.value
     if value.op is not LOAD or value.srcs or data_exprs(value.attrs[1]):
@@ -306,7 +303,7 @@ def matrix_in_memory(model, s: Template, operand: Operand, k_start: str, start: 
         index = ix.add(index, ix.mul(ix.add(ix.of(Axis(name, axis.extent)), ix.mul(ix.of(axis), -1)),
                                      index.coefficient(axis)))
     return {"place": f"{model.kernel.buffers[value.attrs[0]].name}[{model.spell.index(index)}]",
-            "stride": model.spell.arg(stride), "rises": stride > 0}
+            "stride": model.spell.arg(stride)}
 
 
 def plain_store(model, s: Template) -> dict | None:

@@ -311,13 +311,13 @@ class Contraction:
         packing would take as long as they. Rows of the second lie together, or are computed together."""
         if "direct" not in self.schedule.target.templates or self.symmetric:
             return False
-        (_, row), deep = self._steps("a"), prod(axis.extent for axis in self.spaces["bk"])
+        deep, lies = prod(axis.extent for axis in self.spaces["bk"]), self._steps("a") != (0, 0)
         apart, column = self._steps("b")
         if max(m, n) <= FEW_RESULTS <= deep:
-            return column == 1 or not column and (innermost(b.body).axis,) == self.spaces["bn"] and (
-                not self._are_windows(a, b))
-        near = deep * apart * self.node.dtype.accumulator.itemsize <= NEAR
-        return bool(row) and column == 1 and near and deep <= CHUNKS["chain"]
+            by_rows = not column and (innermost(b.body).axis,) == self.spaces["bn"]
+            return column == 1 or by_rows and not self._are_windows(a, b)
+        near = deep * abs(apart) * self.node.dtype.accumulator.itemsize <= NEAR
+        return lies and column == 1 and near and deep <= CHUNKS["chain"]
 
     def _steps(self, name: str) -> tuple[int, int]:
         """How far elements of a factor lie apart along k, and along the other axis, if one of them is 1, else zeros."""

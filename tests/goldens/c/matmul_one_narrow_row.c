@@ -74,6 +74,370 @@ static inline __attribute__((always_inline)) void gc_ask_in_turn(gc_ahead *ahead
     for (int64_t l = lines * at / turns; GC_ZEN5 && l < lines * (at + 1) / turns; l++) gc_ask(ahead, 1);
 }
 #ifdef GC_APART
+__attribute__((noinline, visibility("hidden"))) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t above, int64_t rest,
+    float *parts, float *sums, int64_t stride, int start, int done, int more);
+#else
+enum { GC_ACROSS = GC_VECTOR == 64 ? 3 : 2 };   /* vectors of a strip */
+enum {
+    GC_DOWN = GC_VECTOR == 64 ? 8 : 6,          /* rows of a that meet it together, at most, */
+    GC_MOST = GC_VECTOR == 64 ? 16 : GC_DOWN,   /* and a strip of one vector, if they are all */
+};
+enum {
+    GC_FEW = GC_ZEN5 ? 4 : 2,                   /* that go along few rows of b, and where many bytes of it follow */
+    GC_FEW_FAR = GC_AMD ? 4 : 2,
+};
+enum { GC_STEPS = GC_VECTOR == 64 ? 2 : 4 };    /* rows of b in each turn of a loop */
+enum {      /* rows of a that go along rows of b, how many of these, and vectors side by side */
+    GC_ALONG = GC_ZEN5 ? GC_DOWN : GC_AMD ? 8 : 0,
+    GC_ALONG_MOST = GC_ZEN4 ? 16 : GC_ALONG,    /* of a, in two groups */
+    GC_ALONG_FEW = !GC_ZEN5 && !GC_ZEN4,        /* one or two of a, too */
+    GC_ALONG_STEPS = GC_ZEN5 ? 2 : 4,
+    GC_ALONG_ABREAST = GC_VECTOR == 64 ? 1 : 2,
+    GC_ALONG_BYTES = GC_ZEN4 ? 65536 : 32768,   /* of chains: as long as its lines are, memory gives most */
+};
+#define GC_STRIP (GC_ACROSS * GC_LANES)
+#define GC_LINES (GC_STEPS * GC_ACROSS * GC_VECTOR / 128)       /* asked for in a turn by each of two groups of rows */
+#define GC_FEW_LINES (GC_AMD && !GC_ZEN5 ? GC_STEPS * 2 * GC_VECTOR / 64 : 0)    /* and with one or two rows */
+
+/* a row of b meets `rows` rows of a, whose factors x has side by side; `from`: 0 it is read where it lies, 1 and laid
+   out, 2 it was. GC_ZEN5 leaves out some of the lines that it is asked for far ahead, so it is asked again; the next
+   strip's are better in the L1 cache of older ones too. */
+static inline __attribute__((always_inline)) void gc_strip_row(const int rows, const int vectors, const int from,
+    gc_vector (*c)[GC_ACROSS], const float *restrict x, const float *restrict b, float *restrict panel)
+{
+    const int again = from == 1 ? GC_ZEN5 || (GC_AMD && GC_VECTOR == 32) : GC_ZEN5 && rows > GC_DOWN;
+    gc_vector y[GC_ACROSS];
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; v++) {
+        y[v] = from == 2 ? ((const gc_vector *)panel)[v] : ((const gc_loose *)b)[v];
+        if (again && v * GC_VECTOR % 64 == 0) __builtin_prefetch(b + GC_STRIP + v * GC_LANES);
+        if (rows > (GC_ZEN5 ? 2 : 1)) GC_KEEP(y[v]);        /* else loads are part of their uses: fewer instructions */
+        if (from == 1) ((gc_vector *)panel)[v] = y[v];
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        gc_vector factor = x[r] - (gc_vector){0};
+        if (rows > 2 && rows <= GC_DOWN) GC_KEEP(factor);       /* those of one or two rows may stay in registers */
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            c[r][v] = gc_fma_vector(factor, y[v], c[r][v]);
+            if (rows <= GC_DOWN) GC_KEEP(c[r][v]);      /* in its register: GCC would move some to others and back */
+        }
+    }
+}
+
+/* `count` rows of b, as wide as a strip, meet `rows` rows of a, of which `down` are stored; the chains go on from
+   `before`, or begin */
+static inline __attribute__((always_inline)) void gc_strip(const int rows, const int vectors, const int from,
+    const int lines, const float *restrict x, const float *restrict b, int64_t b_stride, int64_t count,
+    float *restrict panel, const float *before, float *after, int64_t stride, int64_t down, int more,
+    gc_ahead *ahead)
+{
+    gc_vector c[GC_MOST][GC_ACROSS];
+    gc_ahead next = *ahead;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++)
+            c[r][v] = before ? ((const gc_vector *)(before + MIN(r, down - 1) * stride))[v] : (gc_vector){0};
+    for (; (lines || vectors == 2) && count >= GC_STEPS; count -= GC_STEPS) {
+        if (lines && !GC_ZEN5) gc_ask(&next, lines);
+#pragma GCC unroll 4
+        for (int k = 0; k < GC_STEPS; k++, x += rows, b += b_stride, panel += GC_STRIP) {
+            gc_ask_in_turn(&next, lines, k, GC_STEPS);
+            gc_strip_row(rows, vectors, from, c, x, b, panel);
+        }
+    }
+    for (; count; count--, x += rows, b += b_stride, panel += GC_STRIP)
+        gc_strip_row(rows, vectors, from, c, x, b, panel);
+    if (lines) *ahead = next;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        if (r >= down) return;
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; v++) {
+            gc_vector *to = (gc_vector *)(after + r * stride) + v;
+            *to = more ? *to + c[r][v] : c[r][v];
+        }
+    }
+}
+
+static void __attribute__((noinline)) gc_group_1(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 0, 2 * GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 4)
+        gc_strip(4, GC_ACROSS, 0, 2 * GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_2(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 1, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 4 && GC_DOWN < 8)
+        gc_strip(4, GC_ACROSS, 1, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_3(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, GC_ACROSS, 2, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 4)
+        gc_strip(4, GC_ACROSS, 2, GC_LINES, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_4(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    if (rows == GC_MOST)
+        gc_strip(GC_MOST, 1, 0, GC_STEPS * GC_VECTOR / 64, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+}
+
+static void __attribute__((noinline)) gc_group_5(int64_t rows, const float *restrict x,
+    const float *restrict b, int64_t b_stride, int64_t count, float *restrict panel, const float *before,
+    float *after, int64_t stride, int64_t down, int more, gc_ahead *ahead)
+{
+    if (rows == GC_DOWN)
+        gc_strip(GC_DOWN, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 4)
+        gc_strip(4, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 2)
+        gc_strip(2, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+    else if (rows == 1)
+        gc_strip(1, 1, 0, 0, x, b, b_stride, count, panel, before, after,
+                 stride, down, more, ahead);
+}
+
+/* `steps` rows of b, `columns` of them, meet `rows` rows of a, of which the last are one where they are but `down` */
+static inline __attribute__((always_inline)) void gc_along_rows(const int rows, const int steps, int64_t down,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    float *restrict chains, int64_t apart, gc_ahead *ahead)
+{
+    gc_vector x[GC_ALONG][GC_ALONG_STEPS], y[GC_ALONG_STEPS][GC_ALONG_ABREAST];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int k = 0; k < steps; k++) x[r][k] = a[MIN(r, down - 1) * a_stride + k] - (gc_vector){0};
+#pragma GCC unroll 1
+    for (int64_t n = 0; n < columns; n += GC_ALONG_ABREAST * GC_LANES) {
+#pragma GCC unroll 4
+        for (int k = 0; k < steps; k++) {
+            const float *from = b + k * b_stride + n;
+            if (!GC_ZEN5) __builtin_prefetch((const char *)from + 8 * b_stride * sizeof *b, 0, 2);
+#pragma GCC unroll 2
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) {
+                y[k][v] = ((const gc_loose *)from)[v];
+                GC_KEEP(y[k][v]);
+            }
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            if (n * (int64_t)sizeof *b % 64 == 0) gc_ask_in_turn(ahead, steps, r, rows);
+            gc_vector *to = (gc_vector *)(chains + r * apart + n), chain[GC_ALONG_ABREAST];
+#pragma GCC unroll 2
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) chain[v] = to[v];
+#pragma GCC unroll 4
+            for (int k = 0; k < steps; k++) {
+                gc_vector factor = x[r][k];
+                if (!GC_ZEN5) GC_KEEP(factor);      /* one load, which both products use */
+#pragma GCC unroll 2
+                for (int v = 0; v < GC_ALONG_ABREAST; v++) chain[v] = gc_fma_vector(factor, y[k][v], chain[v]);
+            }
+#pragma GCC unroll 2
+            for (int v = 0; v < GC_ALONG_ABREAST; v++) to[v] = chain[v];
+        }
+    }
+}
+
+/* The same, in the forms that there are: rows are 2, 4 or GC_ALONG, and steps GC_ALONG_STEPS or 1. */
+static void __attribute__((noinline)) gc_along_some(int64_t rows, int64_t steps, int64_t down,
+    const float *restrict a, int64_t a_stride, const float *restrict b, int64_t b_stride, int64_t columns,
+    float *restrict chains, int64_t apart, gc_ahead *ahead)
+{
+    if (rows == GC_ALONG && steps == GC_ALONG_STEPS)
+        gc_along_rows(GC_ALONG, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == GC_ALONG && steps == 1)
+        gc_along_rows(GC_ALONG, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == 4 && steps == GC_ALONG_STEPS)
+        gc_along_rows(4, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (rows == 4 && steps == 1)
+        gc_along_rows(4, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (GC_ALONG_FEW && rows == 2 && steps == GC_ALONG_STEPS)
+        gc_along_rows(2, GC_ALONG_STEPS, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+    if (GC_ALONG_FEW && rows == 2 && steps == 1)
+        gc_along_rows(2, 1, down, a, a_stride, b, b_stride, columns, chains, apart, ahead);
+}
+
+/* how many of `left` rows go along rows of b together; the last one again where there are fewer */
+static inline int64_t gc_along_step(int64_t left)
+{
+    return left > 4 ? GC_ALONG : GC_ALONG_FEW && left <= 2 ? 2 : 4;
+}
+
+/* The product with whole vectors of rows of b, along a few of these at a time. Returns how many columns. */
+static int64_t gc_along(int64_t rows, const float *restrict a, int64_t a_stride, const float *restrict b,
+    int64_t b_stride, int64_t columns, int64_t count, int64_t rest, float *parts, float *sums, int64_t stride,
+    int start, int done, int more)
+{
+    float chains[(GC_ZEN4 ? 2 : 1) * (GC_ALONG_BYTES + GC_ALONG * 320) / sizeof *b]
+        __attribute__((aligned(64)));
+    const int64_t wide = GC_ALONG_BYTES / (gc_along_step(rows) * (int64_t)sizeof *b) / GC_PAIR * GC_PAIR;
+    const int64_t apart = wide + 320 / sizeof *b;
+    const int64_t held = rows > GC_ALONG ? GC_ALONG + gc_along_step(rows - GC_ALONG) : gc_along_step(rows);
+    const int64_t whole = columns / (GC_ALONG_ABREAST * GC_LANES) * (GC_ALONG_ABREAST * GC_LANES);
+    const int64_t run = MIN(wide, whole) * sizeof *b;
+    gc_ahead ahead = {(const char *)(b + 16384 / run * b_stride) + 16384 % run, 0, run,
+                      b_stride * sizeof *b, count - 16384 / run};
+    ahead.end = ahead.line - 16384 % run + run;
+    for (int64_t left = 0, asked = 0; left < whole; left += wide) {
+        const int64_t some = MIN(wide, whole - left);
+        for (int64_t r = 0; r < held; r++)
+            for (int64_t n = 0; n < some; n++)
+                chains[r * apart + n] = start ? 0 : parts[MIN(r, rows - 1) * stride + left + n];
+        for (int64_t k = 0, steps; k < count; k += steps) {
+            if (GC_ZEN5 && ahead.left <= 0 && asked < whole) {     /* then the next columns, or the next rows */
+                const int below = (asked += wide) >= whole;
+                const float *next = b + (below ? count * b_stride : asked);
+                ahead = (gc_ahead){(const char *)next, 0, MIN(wide, below ? whole : whole - asked) * sizeof *b,
+                                   b_stride * sizeof *b, below ? MIN(rest, GC_DOWN) : count};
+                ahead.end = ahead.line + ahead.run;
+            }
+            steps = (!GC_ZEN5 || rows > 4) && k + GC_ALONG_STEPS <= count ? GC_ALONG_STEPS : 1;
+            for (int64_t r = 0, step; r < rows; r += step) {
+                step = gc_along_step(rows - r);
+                gc_along_some(step, steps, rows - r, a + r * a_stride + k, a_stride, b + k * b_stride + left, b_stride,
+                              some, chains + r * apart, apart, &ahead);
+            }
+        }
+        for (int64_t r = 0; r < rows; r++) {
+            float *to = (done ? sums : parts) + r * stride + left;
+            for (int64_t n = 0; n < some; n++)
+                to[n] = done && more ? to[n] + chains[r * apart + n] : chains[r * apart + n];
+        }
+    }
+    return whole;
+}
+
+/* whether so many rows of a meet strips of one vector, all together */
+static inline int gc_is_thin(int64_t rows)
+{
+    return GC_MOST > GC_DOWN && rows > GC_MOST - 4 && rows <= GC_MOST;
+}
+
+/* how many of `left` rows of a are taken together; the last one again where there are fewer */
+static inline int64_t gc_sweep_step(int64_t left, int64_t rows)
+{
+    if (gc_is_thin(rows)) return GC_MOST;
+    if (GC_DOWN == 8 ? left > 4 : left > 8 || left == 5 || left == 6) return GC_DOWN;
+    return rows > 2 ? 4 : rows;
+}
+
+/* Adds to `parts`, or with the last rows of a chunk (`done`), to `sums` if there is `more` than this chunk. `above` and
+   `rest`: how many rows of b lie before and behind these in memory. */
+static __attribute__((noinline)) void gc_sweep(int64_t rows, const float *restrict a, int64_t a_stride,
+    const float *restrict b, int64_t b_stride, int64_t columns, int64_t count, int64_t above, int64_t rest,
+    float *parts, float *sums, int64_t stride, int start, int done, int more)
+{
+    float x[4096] __attribute__((aligned(64)));
+    float panel[64 * GC_STRIP] __attribute__((aligned(64)));
+    const int64_t widest = GC_AMD ? 8192 : 2048;    /* bytes of a row of b */
+    const int64_t following = (count + rest) * columns * (int64_t)sizeof *b;
+    const int64_t all = above * columns * (int64_t)sizeof *b + following;
+    const int far = GC_ZEN5 ? all > 8388608 : rows > 2 || following > 1048576;
+    const int half = GC_AMD && (far || !GC_ZEN5) && (GC_VECTOR == 64 || rows <= GC_DOWN);
+    const int64_t deepest = half ? 32 : 64;
+    const int few = rows <= (following > 8388608 ? GC_FEW_FAR : GC_FEW);
+    const int64_t most = few ? 8 : deepest;
+    const int64_t across = gc_is_thin(rows) ? GC_LANES : rows > 2 ? GC_STRIP : GC_PAIR;
+    const int64_t pieces = rows > 2 ? MAX(columns * (int64_t)sizeof *b / widest, 1) : 1;
+    const int64_t wide = (columns + pieces * across - 1) / (pieces * across) * across;
+    int64_t first = 0;
+    if (GC_ALONG && (rows > 2 ? far : GC_ALONG_FEW && all > 8388608) && rows <= GC_ALONG_MOST && columns >= 64)
+        first = gc_along(rows, a, a_stride, b, b_stride, columns, count, rest, parts, sums, stride, start, done, more);
+    if (first == columns) return;
+    for (int64_t k = 0, deep; k < count; k += deep) {
+        deep = MIN(count - k, most);
+        for (int64_t r = 0, step; r < rows; r += step) {
+            step = gc_sweep_step(rows - r, rows);
+            for (int64_t l = 0; l < deep; l++)
+                for (int64_t i = 0; i < step; i++)
+                    x[r * deep + step * l + i] = a[MIN(r + i, rows - 1) * a_stride + k + l];
+        }
+        const int last = done && k + deep == count;
+        for (int64_t left = first; left < columns; left += wide) {
+            const int64_t right = MIN(left + wide, columns), next = right < columns ? right : first;
+            const float *then = b + (next ? k : k + deep) * b_stride + next;
+            gc_ahead ahead = {(const char *)then, (const char *)then, 0, b_stride * sizeof *b, 0};
+            ahead.run = MIN(wide, columns - next) * sizeof *b;
+            ahead.end += ahead.run;
+            ahead.left = next ? deep : MIN(most, count - k - deep + rest);
+            if (ahead.left <= 0 || !far) ahead = (gc_ahead){(const char *)x, (const char *)x, 0, 0, 0};
+            int64_t n = left;
+            if (rows == 1 && deep == 8)
+                for (; n + GC_PAIR <= right; n += GC_PAIR)
+                    gc_strip(1, 2, 0, GC_FEW_LINES, x, b + k * b_stride + n, b_stride, 8, panel,
+                             start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 1, last && more,
+                             &ahead);
+            if (rows == 2 && deep == 8)
+                for (; n + GC_PAIR <= right; n += GC_PAIR)
+                    gc_strip(2, 2, 0, GC_FEW_LINES, x, b + k * b_stride + n, b_stride, 8, panel,
+                             start && !k ? 0 : parts + n, (last ? sums : parts) + n, stride, 2, last && more,
+                             &ahead);
+            for (int64_t some; n < right; n += some) {
+                const float *y = b + k * b_stride + n;
+                int64_t y_stride = b_stride;
+                some = right - n >= across && rows > 2 ? across : MIN(right - n, GC_LANES);
+                if (some < GC_LANES) {      /* the last columns of all */
+                    for (int64_t l = 0; l < deep; l++)
+                        for (int64_t i = 0; i < GC_LANES; i++)
+                            panel[l * GC_LANES + i] = y[l * b_stride + MIN(i, some - 1)];
+                    y = panel;
+                    y_stride = GC_LANES;
+                }
+                for (int64_t r = 0, step; r < rows; r += step) {
+                    const float *factors = x + r * deep, *before = start && !k ? 0 : parts + r * stride + n;
+                    float *after = (last ? sums : parts) + r * stride + n;
+                    const int64_t down = MIN(rows - r, step = gc_sweep_step(rows - r, rows));
+                    if (rows > 2 && some == GC_STRIP && step >= rows)
+                        gc_group_1(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
+                    else if (rows > 2 && some == GC_STRIP && !r)
+                        gc_group_2(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
+                    else if (rows > 2 && some == GC_STRIP)
+                        gc_group_3(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
+                    else if (gc_is_thin(rows))
+                        gc_group_4(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
+                    else if (1)
+                        gc_group_5(step, factors, y, y_stride, deep, panel, before, after, stride, down,
+                                   last && more, &ahead);
+                }
+            }
+        }
+    }
+}
+#endif
+#ifdef GC_APART
 __attribute__((noinline, visibility("hidden"))) void gc_narrow(const float *restrict a, const float *restrict b, int64_t b_stride,
     int64_t columns, int64_t count, int64_t all, float *restrict sums, int more);
 #else
@@ -148,7 +512,7 @@ static __attribute__((noinline)) void gc_narrow(const float *restrict a, const f
 }
 #endif
 
-int64_t contract_dot_reshape_6e4d0550(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t contract_dot_reshape_a06cdf82(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const float *restrict x1 = buf[1];
@@ -193,9 +557,19 @@ int64_t contract_dot_reshape_6e4d0550(void *const *buf, const int64_t *arg, int6
                         }
                     }
                 }
-                const int64_t k_part = k_first;
-                gc_narrow(a_rows, &x1[k_part * a4 + n_first], a5, n_last - n_first, k_last - k_first,
-                          a7 - k_first, dot0, k_first > 0);
+                if (n_last - n_first <= 64 * GC_LANES && (a5 > 0 || n_last - n_first >= GC_LANES)) {
+                    const int64_t k_part = k_first;
+                    gc_narrow(a_rows, &x1[k_part * a4 + n_first], a5, n_last - n_first, k_last - k_first,
+                              a7 - k_first, dot0, k_first > 0);
+                    continue;
+                }
+                for (int64_t k_from = k_first; k_from < k_last; k_from += 512) {
+                    const int64_t k_to = MIN(k_from + 512, k_last);
+                    const int64_t k_part = k_from;
+                    gc_sweep(m_last - m_first, a_rows + k_from - k_first, a2, &x1[k_part * a4 + n_first],
+                             a5, n_last - n_first, k_to - k_from, k_from, a7 - k_to,
+                             parts, dot0, stride, 1, 1, k_from > 0);
+                }
             }
             const int64_t n_from = n_first, n_to = n_last;
             for (int64_t m = m_from; m < m_to; m++) {
