@@ -95,6 +95,15 @@ def test_gradients_of_marked_nodes_are_marked(xyz):
     assert marks(gc.grad(gc.checkpoint(f))(xyz[0])) == ["cos", "mul"]
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_gradients_of_marked_convolutions_are_marked(stride):
+    """They are a rule of their own, and not that of the product of which a convolution is made."""
+    x, w = (gc.asarray(numbers(*shape)) for shape in ((2, 3, 9, 9), (4, 3, 3, 3)))
+    for convolve, want in ((fast(gc.conv2d), ["dot", "dot"]), (gc.conv2d, [])):
+        found = gc.grad(lambda x, w, f=convolve: gc.sum(f(x, w, stride=stride)), argnums=(0, 1))(x, w)
+        assert [n for n in marks(*found) if n == "dot"] == want
+
+
 def test_vmap_keeps_marks(xyz):
     assert marks(gc.vmap(fast(lambda x: x * x))(xyz[0])) == ["mul"]
     product = gc.vmap(fast(lambda x: gc.reshape(x, (7, 43)) @ gc.ones((43, 5), dtype=gc.float32)))(xyz[0])

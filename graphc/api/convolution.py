@@ -17,6 +17,7 @@ from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted
 from graphc.api.record import as_float, as_tensor, cast, wrap
 from graphc.api.windows import overlap_add, sliding_window_view
+from graphc.driver import marks
 from graphc.errors import ArgumentError, ShapeError, user_site
 from graphc.ir import dtype as dt
 from graphc.ir.node import make
@@ -142,7 +143,7 @@ def _with_its_gradient(y, x, weight, *facts):
     if not y.node.tracked:
         return y
     pads, stride, dilation, groups = facts
-    attrs = ("convolution", tuple(pads), stride, dilation, groups)
+    attrs = ("convolution", bool(marks.inside), tuple(pads), stride, dilation, groups)
     return wrap(make(ALIAS, y.dtype, y.shape, (y.node, x.node, weight.node), attrs, device=y.node.device,
                      site=user_site()))
 

@@ -10,6 +10,7 @@ So for a holomorphic f it is g * conj(f').
 """
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import log, pi, prod, sqrt
 from typing import NamedTuple
 
@@ -296,10 +297,11 @@ def alias(gc, g, y, value, *srcs):
     return (None, *rules[name](gc, g, y, *srcs, *facts))
 
 
-def convolution(gc, g, y, x, weight, *facts):
+def convolution(gc, g, y, x, weight, is_marked, *facts):
     rules = gc.api.convolution
-    return (rules.gradient_of_input(g, x.shape[2:], conj(weight), *facts),
-            rules.gradient_of_weight(g, conj(x), weight.shape, *facts))
+    with gc.fast_math() if is_marked else nullcontext():
+        return (rules.gradient_of_input(g, x.shape[2:], conj(weight), *facts),
+                rules.gradient_of_weight(g, conj(x), weight.shape, *facts))
 
 
 def overlap_add(gc, g, y, x, *facts):
