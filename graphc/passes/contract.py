@@ -259,52 +259,61 @@ class Contraction:
                     and not windows(n, k, indices))
 
     def _template(self, renumber: dict[int, int]) -> Template:
-        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in ("m", "n", "ak"))
-        stacks = prod(a.extent for a in self.spaces["b"])
-        most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
-        target = self.schedule.target
-        on_unit = self._is_for_unit(m)
+        on_unit = self._is_for_unit(prod(a.extent for a in self.spaces["m"]))
         if on_unit:     # it widens them itself
             self.values = self._bytes() or {
                 name: value.srcs[0] if self.node.dtype.accumulator is not self.node.dtype else value
                 for name, value in self.values.items()}
-        a, b, facts = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber), ()
-        streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
-        if on_unit and not target.group:
-            most = PACKING_UNIT, PACKING_UNIT, LEAST_COLUMNS, UNIT_BLOCK, UNIT_BLOCK
-            name, (_, rows, columns) = "mma", _block(m, n, stacks, *most, side=UNIT_SIDE)
-        elif on_unit:
-            together = all(value.op is LOAD and not value.srcs and value.dtype.itemsize == 2
-                           for value in self.values.values())
-            block = together and target.warpgroup or target.block
-            name, rows, columns = "mma", *_block_of_unit(m, n, stacks, block)
-        elif target.group and m <= FEW_ROWS and "gemv" in target.templates:
-            name, rows, columns = "gemv", *_strip_of_group(m, k, target.group)
-        elif target.group:
-            itemsize = self.node.dtype.accumulator.itemsize
-            name, rows, columns = "gemm", *_block_of_group(m, n, stacks, itemsize, target.group)
-        elif min(m, n) > FEW_DIRECT[stacks > 1 or k > CHUNKS["chain"]] and self._is_near(m, n, a, b):
-            name, (_, rows, columns) = "direct", _block(m, n, stacks, NEAR_A, NEAR_B, LEAST_COLUMNS, *most)
-        elif self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
-            panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
-            name, rows, columns = "gemv", m, _columns(n, stacks, m * k, streams, panel)
+        a, b = self._operand("a", "m", "k", renumber), self._operand("b", "k", "n", renumber)
+        m, n, k = (prod(a.extent for a in self.spaces[s]) for s in ("m", "n", "ak"))
+        stacks = prod(a.extent for a in self.spaces["b"])
+        if self.schedule.target.group:
+            name, rows, columns, *facts = self._form_of_groups(m, n, k, stacks, on_unit)
         else:
-            near = k * (m + n) * self.node.dtype.accumulator.itemsize <= l2_bytes()
-            pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
-            if near and in_panels(self.values["b"], self.spaces["bn"], self.spaces["bk"]):
-                pack_b = 0
-            pack_a, least = (SHARED_A, LEAST_BESIDE) if self.by_windows else (pack_a, LEAST_COLUMNS)
-            name, (time, rows, columns) = "gemm", _block(m, n, stacks, pack_a, pack_b, least, *most)
-            if self.symmetric and not self._are_windows(a, b):
-                half, side = _side(m, stacks, pack_a + pack_b, min(most))
-                if half < time:         # not of so few blocks that threads have nothing to do
-                    rows, columns, facts = side, side, (("symmetric", True),)
+            name, rows, columns, *facts = self._form(m, n, k, stacks, a, b, on_unit)
         mb, nb = Axis("mb", -(-m // rows)), Axis("nb", -(-n // columns))
         return Template(
             name, self.result, self.node.dtype.accumulator,
             (Span("m", self.spaces["m"], mb, rows), Span("n", self.spaces["n"], nb, columns),
              Span("k", (Axis("k", k),))),
-            (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), facts)
+            (a, b), self._epilogue(*("nm" if self.by_windows else "mn"), renumber), tuple(facts))
+
+    def _form_of_groups(self, m: int, n: int, k: int, stacks: int, on_unit: bool) -> tuple:
+        """The template, and the rows and columns that a group of work items takes."""
+        target = self.schedule.target
+        if on_unit:
+            together = all(value.op is LOAD and not value.srcs and value.dtype.itemsize == 2
+                           for value in self.values.values())
+            return "mma", *_block_of_unit(m, n, stacks, together and target.warpgroup or target.block)
+        if m <= FEW_ROWS and "gemv" in target.templates:
+            return "gemv", *_strip_of_group(m, k, target.group)
+        return "gemm", *_block_of_group(m, n, stacks, self.node.dtype.accumulator.itemsize, target.group)
+
+    def _form(self, m: int, n: int, k: int, stacks: int, a: Operand, b: Operand, on_unit: bool) -> tuple:
+        """The template, the rows and columns that an iteration takes, and facts for it."""
+        most = self.choices.get("block_rows", ROWS), self.choices.get("block_columns", COLUMNS)
+        streams = self.spaces["bn"] == (innermost(b.body).axis,)     # rows of b lie in one piece
+        if on_unit:
+            _, rows, columns = _block(m, n, stacks, PACKING_UNIT, PACKING_UNIT, LEAST_COLUMNS, UNIT_BLOCK, UNIT_BLOCK,
+                                      side=UNIT_SIDE)
+            return "mma", rows, columns
+        if min(m, n) > FEW_DIRECT[stacks > 1 or k > CHUNKS["chain"]] and self._is_near(m, n, a, b):
+            _, rows, columns = _block(m, n, stacks, NEAR_A, NEAR_B, LEAST_COLUMNS, *most)
+            return "direct", rows, columns
+        if self._has_few_rows(m, k, n, streams) and not self._shares(m, b):
+            panel = self.spaces["bn"][-1].extent if len(self.spaces["bn"]) > 1 else 1
+            return "gemv", m, _columns(n, stacks, m * k, streams, panel)
+        near = k * (m + n) * self.node.dtype.accumulator.itemsize <= l2_bytes()
+        pack_a, pack_b = (NEAR_A, NEAR_B) if near else (PACKING_A, PACKING_B)
+        if near and in_panels(self.values["b"], self.spaces["bn"], self.spaces["bk"]):
+            pack_b = 0
+        pack_a, least = (SHARED_A, LEAST_BESIDE) if self.by_windows else (pack_a, LEAST_COLUMNS)
+        time, rows, columns = _block(m, n, stacks, pack_a, pack_b, least, *most)
+        if self.symmetric and not self._are_windows(a, b):
+            half, side = _side(m, stacks, pack_a + pack_b, min(most))
+            if half < time:         # not of so few blocks that threads have nothing to do
+                return "gemm", side, side, ("symmetric", True)
+        return "gemm", rows, columns
 
     def _is_near(self, m: int, n: int, a: Operand, b: Operand) -> bool:
         """Whether factors are not packed: the second lies in memory and fits the L1 cache, or results are so few that
