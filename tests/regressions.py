@@ -203,4 +203,8 @@ REGRESSIONS = {
         leaf('int8', (0,), 'special', 0)
         gc.gcd(v0, v0)
     """,
+    "vectors of signed and of unsigned integers had one name": """
+        leaf('uint64', (33,), 'special', 903)
+        gc.take(v0 % v0, leaf('int64', (3,), 'plain', 458) % 33, axis=0)
+    """,
 }
