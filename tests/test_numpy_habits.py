@@ -166,6 +166,53 @@ def test_what_a_function_returns_is_not_its_argument(text):
     check(y, before + 1)
 
 
+NO_FUNCTION = {"asarray", "from_dlpack", "to_backend", "realize"}       # they give back what they were given
+FOLLOWING = ((), (0,), (1,), (0, 0), ("x",), ("x * 1",))        # further arguments
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool", "complex128"])
+def test_no_function_returns_its_argument(dtype):
+    """Of all there are, those that take such an array, where there may be nothing to do."""
+    called, found = 0, set()
+    public = {name: getattr(gc, name) for name in dir(gc) if not name.startswith("_") and name not in NO_FUNCTION}
+    functions = {name: f for name, f in public.items() if callable(f) and not isinstance(f, type)}
+    for shape in ((), (1, 1), (2, 2), (0,), (3,)):
+        x = gc.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype))
+        for name, function in functions.items():
+            for more in FOLLOWING:
+                try:
+                    y = function(x, *(eval(a) if isinstance(a, str) else a for a in more))
+                except Exception:       # it takes other arguments
+                    continue
+                called += 1
+                if x is y or isinstance(y, (tuple, list)) and any(z is x for z in y):
+                    found.add(name)
+    assert called > 1000 and not found
+
+
+EMPTY = """gc.sort(x, axis=0); gc.partition(x, 0, axis=0); x.at[2:].set(0.0); x.at[gc.zeros(0, dtype=gc.int64)].add(1.0)
+gc.round(i); gc.floor(i); gc.trunc(i); i.ceil(); gc.rint(i)
+gc.fix(i); abs(i > 0); gc.float64(x); gc.nn.functional.dropout(x, training=False); gc.rot90(x, 0); gc.polyint(x[0], 0)
+gc.scan(lambda c, _: ((c[0], c[1] + c[0]), None), (x, x), length=2)[0][0]; gc.scan(lambda c, y: (c, y), x, length=0)[0]
+gc.histogram_bin_edges(x, x[0]); gc.while_loop(lambda c: c[1] < 0, lambda c: c, (x, x.sum()))[0]
+gc.cond(x.sum() > 0, lambda c: c, lambda c: c + 1, x)"""
+
+
+@pytest.mark.parametrize("text", [t.strip() for t in EMPTY.replace("\n", ";").split(";")])
+def test_an_update_of_what_a_function_returns_is_one_under_jit_too(text):
+    x, i = gc.asarray([[1.0, 2.0]]), gc.asarray([[1, 2]])
+    function = eval(f"lambda x, i: {text}")
+
+    def updated(x, i):
+        y = function(x, i)
+        y += y
+        return y
+    want = np.array(function(x, i).numpy())
+    for f in (updated, gc.jit(updated), gc.jit(updated)):
+        check(f(x, i), want + want)
+        assert (x.tolist(), i.tolist()) == ([[1.0, 2.0]], [[1, 2]])
+
+
 def test_an_update_of_a_slice_leaves_the_whole_alone():
     """The slice may lie in the memory of the whole: nothing is written there."""
     x = gc.asarray(np.arange(6.0))

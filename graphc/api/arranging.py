@@ -51,7 +51,7 @@ def rot90(x, /, k: int = 1, axes: tuple[int, int] = (0, 1)):
         return flip(flip(x, first), second)
     if k == 1:
         return swapaxes(flip(x, second), first, second)
-    return flip(swapaxes(x, first, second), second) if k else x
+    return flip(swapaxes(x, first, second), second) if k else anew(x)
 
 
 def column_stack(arrays, /):

@@ -55,9 +55,6 @@ def asarray(obj, /, dtype=None, *, device: str | None = None, copy: bool | None 
     return _shared(record.from_numpy(record.to_array(obj), dtype=dtype, copy=copied, device=device), copy)
 
 
-dtypes.asarray = asarray
-
-
 def _shared(tensor: Tensor, copy: bool | None) -> Tensor:
     """The tensor that was made of somebody's memory, if that is what was asked for."""
     if copy is False and tensor.node.value.remote:
@@ -143,6 +140,9 @@ def array(obj, /, dtype=None, *, copy: bool | None = True, ndmin: int = 0, devic
     x = asarray(obj, dtype=dtype, copy=copy if isinstance(obj, (np.ndarray, Tensor)) else None, device=device)
     missing = an_int(ndmin, "array", "ndmin") - x.ndim
     return x if missing <= 0 else reshape_to(x, record.checked_size((1,) * missing + x.shape, "array"))
+
+
+dtypes.array = array
 
 
 def from_dlpack(x, /, *, device: str | None = None, copy: bool | None = None):

@@ -223,7 +223,7 @@ def abs(x, /, **options):
     if options:
         refuse(options, "abs")
     x = as_tensor(x, None, "abs")
-    return x if x.dtype.kind in "bu" else unary(ops.ABS, x, "abs")
+    return record.anew(x) if x.dtype.kind in "bu" else unary(ops.ABS, x, "abs")
 
 
 negative = _unary(ops.NEG, "negative", "-x; unsigned integers wrap around. Not for bool.", "negative([1, -2])",
@@ -290,7 +290,7 @@ def _rounding(op: Op, name: str, summary: str, result: str) -> Callable:
         if options:
             refuse(options, name)
         x = as_tensor(x, None, name)
-        return x if x.node.dtype.kind in "biu" else unary(op, x, name)
+        return record.anew(x) if x.node.dtype.kind in "biu" else unary(op, x, name)
     return _named(function, name, summary, f"{name}([-1.5, 2.5])", result,
                   "The result has the dtype of x; integers stay as they are. Not for complex (DTypeError).")
 

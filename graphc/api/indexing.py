@@ -17,7 +17,9 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
 from graphc.api.other_names import UPDATES, Elsewhere
-from graphc.api.record import as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap
+from graphc.api.record import (
+    anew, as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap,
+)
 from graphc.errors import ArgumentError, DTypeError, ShapeError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -301,7 +303,7 @@ def written(x: Tensor, key, value, mode: str) -> Tensor:
         elif mode != "set":
             value = _COMBINE[mode](_region(x, chosen), value)
         x = _updated(x, chosen, value)
-    return x if x.shape == whole else reshape_to(x, whole)
+    return anew(x) if x.shape == whole else reshape_to(x, whole)
 
 
 def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:

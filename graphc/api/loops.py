@@ -6,12 +6,12 @@ those of jax.lax.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from graphc import driver
 from graphc.api.called import called
-from graphc.api.record import as_tensor, cast, common_device, reshape_to, wrap
+from graphc.api.record import anew, as_tensor, cast, common_device, reshape_to, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -61,7 +61,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     carry, (after, gave) = state.settle(turn, site)
     if not turns:
         empty = [_empty(y, device) for y in gave.tensors]
-        return state.whole(state.tensors), gave.whole(empty)
+        return state.whole(map(anew, state.tensors)), gave.whole(empty)
     loop = _Loop(state, carry, [t.node for t in after])
     roots = [*loop.after, *[y.node for y in gave.tensors]]
     places = [loop.carry[k] for k in loop.changing]
@@ -163,7 +163,7 @@ class _Loop:
 
     def results(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The state at the end."""
-        found = list(self.state.tensors)
+        found = [anew(tensor) for tensor in self.state.tensors]     # of a carry that does not change too
         for k, tensor in zip(self.changing, tensors, strict=False):     # what was collected follows
             found[k] = tensor
         return found
@@ -239,7 +239,7 @@ class _Tree:
         paths = list(_paths(self.structure))
         self.paths = [paths[k] for k in self.places]
 
-    def whole(self, tensors: Sequence[Tensor]) -> Any:
+    def whole(self, tensors: Iterable[Tensor]) -> Any:
         leaves: list = [None] * len(self.leaves)
         for place, tensor in zip(self.places, tensors, strict=True):
             leaves[place] = tensor

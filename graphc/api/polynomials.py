@@ -147,7 +147,7 @@ def polyint(p, /, m: int = 1, k=None):
     >>> gc.polyint([6.0, 2.0], k=5.0).tolist()
     [3.0, 2.0, 5.0]
     """
-    p, m = as_float(_coefficients(p, "polyint"), "polyint"), _times(m, "polyint")
+    p, m = anew(as_float(_coefficients(p, "polyint"), "polyint")), _times(m, "polyint")
     constants = np.zeros(m) if k is None else np.atleast_1d(np.asarray(k))
     if constants.size not in (1, m):
         raise ShapeError(f"{constants.size} constants for {m} integrals", op="polyint", fix="give one, or one for each")

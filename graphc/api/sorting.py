@@ -18,7 +18,7 @@ from graphc.api.indexing import scatter_rows, take, take_along_axis, take_checke
 from graphc.api.library import library
 from graphc.api.manipulation import concat, expand_dims, ravel, reshape, slice_axis, stack, unstack
 from graphc.api.record import (
-    as_tensor, cast, deciding, elementwise, filled, from_numpy, normalize_axis, wrap,
+    anew, as_tensor, cast, deciding, elementwise, filled, from_numpy, normalize_axis, wrap,
 )
 from graphc.api.reductions import any as any_of
 from graphc.api.reductions import max as max_of
@@ -61,7 +61,7 @@ def sort(x, /, axis: int | None = -1, kind: str | None = None, *, descending: bo
     [3, 2, 1]
     """
     x, axis = _sortable(x, axis, "sort", kind)
-    return x if x.shape[axis] < 2 else library("sort", (axis, bool(descending), bool(stable)), x)[0]
+    return anew(x) if x.shape[axis] < 2 else library("sort", (axis, bool(descending), bool(stable)), x)[0]
 
 
 def argsort(x, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True):
@@ -527,7 +527,7 @@ def _edges(x, bins, limits):
         known = None if isinstance(bins, Tensor) else np.asarray(edges)     # those in a tensor may not be computed yet
         if known is not None and not (known[1:] >= known[:-1]).all():
             raise ArgumentError(f"the edges {known} do not rise", op="histogram")
-        return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else edges
+        return cast(edges, dt.default_float()) if edges.dtype.kind in "biu" else anew(edges)
     bins = an_int(bins, "histogram", "the number of bins")
     if bins < 1:
         raise ArgumentError(f"there must be at least one bin, not {bins}", op="histogram")

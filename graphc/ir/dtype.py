@@ -10,7 +10,7 @@ import numpy as np
 from graphc.errors import DTypeError
 
 
-asarray: Callable = object       # the front end puts its own here
+array: Callable = object         # the front end puts its own here
 
 
 class DType:
@@ -53,7 +53,7 @@ class DType:
 
     def __call__(self, value=0):
         """A tensor of this dtype, as NumPy's types make scalars and arrays: float32(0.5), int8([1, 2])."""
-        return asarray(value, self)
+        return array(value, self)
 
     def __repr__(self) -> str:
         return f"graphc.{self.name}"

@@ -53,7 +53,7 @@ def dropout(x, p: float = 0.5, training: bool = True):
     if not 0 <= p <= 1:
         raise ArgumentError(f"the probability must be in [0, 1], not {p}", op="dropout")
     if not training or not p:
-        return x
+        return gc.copy(x)
     if p == 1:
         return x * 0
     return gc.where(gc.random.uniform(size=x.shape, dtype=gc.float32) >= p, x / (1 - p), 0)
