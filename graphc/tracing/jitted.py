@@ -68,7 +68,8 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
     its arguments. JitError for another object, whose tensors would not be found.
 
     A jitted function that is called by another one becomes part of it. `g.plan(*args)` shows what a call launches.
-    Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments.
+    Raises TracerError where f asks for a value: bool(), float(), int() or .numpy() of what depends on the arguments;
+    JitError where f stores something else in a list, dict or dataclass that it is given.
 
     >>> import graphc as gc
     >>> @gc.jit

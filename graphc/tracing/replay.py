@@ -73,7 +73,9 @@ class Recorded:
             for tensor in seen:
                 trace.read(tensor)
             args, kwargs = call.arguments(trace, iter(seen))
+            given = [(arg, *flatten(arg)) for arg in (*args, *kwargs.values())]
             self.leaves, self.structure = flatten(f(*args, **kwargs))
+            _refuse_stores(f, given)
             _refuse_objects(f, self.leaves, call)
             for value in self.leaves:
                 if isinstance(value, Tensor):
@@ -115,14 +117,28 @@ class Recorded:
             return canonical.rebuild_canonical(canonical.canonicalize(roots))[0] if roots else ()
 
 
+def _refuse_stores(f: Callable, given: Sequence[tuple]) -> None:
+    """What f puts into a list, dict or dataclass that it is given, it puts into a copy, and in a trace alone."""
+    for arg, leaves, structure in given:
+        now, shape = flatten(arg)
+        if shape != structure or any(a is not b for a, b in zip(now, leaves, strict=True)):
+            raise JitError(f"{_name(f)} stores something else in a {type(arg).__name__} that is its argument, which "
+                           "the caller would not see", op="jit", fix="return what is new; or assign to the tensor that "
+                           "is there, as in state['w'].assign(y); or change a copy, as dict(state) is")
+
+
+def _name(f: Callable) -> str:
+    return getattr(f, "__qualname__", type(f).__name__)
+
+
 def _refuse_objects(f: Callable, leaves: Sequence, call: Call) -> None:
     """Tensors that an object holds would not be found; the next call would give those of this one."""
     given = [value for part in call.parts for value, _, _ in part.leaves]
     for leaf in leaves:
         plain = isinstance(leaf, (Tensor, Scalar, int, float, np.ndarray, np.generic, *STATIC))
         if not plain and not any(leaf is value for value in given):
-            name, kind = getattr(f, "__qualname__", type(f).__name__), type(leaf).__name__
-            raise JitError(f"{name} returns a {kind}, and what that holds is not known at the next call", op="jit",
+            raise JitError(f"{_name(f)} returns a {type(leaf).__name__}, and what that holds is not known at the next "
+                           "call", op="jit",
                            fix="return tensors, numbers, and tuples, lists, dicts or dataclasses of them")
 
 
