@@ -15,15 +15,18 @@ rng = np.random.default_rng(5)
 kept = []       # the memory, which must not be given back while its last page is closed
 
 
-def guarded(*shape: int, dtype: str) -> gc.Tensor:
-    """Random numbers, the last of which is the last number of a page; the page behind it may not be read."""
+def guarded(*shape: int, dtype: str, first: bool = False) -> gc.Tensor:
+    """Random numbers, the last of which is the last number of a page, or the first one its first; the pages before and
+    behind may not be read."""
     values = rng.standard_normal(shape).astype(dtype)
     whole = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-    memory = mmap.mmap(-1, whole + mmap.PAGESIZE)
+    memory = mmap.mmap(-1, whole + 2 * mmap.PAGESIZE)
     kept.append(memory)
-    behind = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + whole
-    assert libc.mprotect(ctypes.c_void_p(behind), mmap.PAGESIZE, 0) == 0, os.strerror(ctypes.get_errno())
-    array = np.frombuffer(memory, dtype, values.size, whole - values.nbytes).reshape(shape)
+    before = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for page in (before, before + mmap.PAGESIZE + whole):
+        assert libc.mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, 0) == 0, os.strerror(ctypes.get_errno())
+    offset = mmap.PAGESIZE + (0 if first else whole - values.nbytes)
+    array = np.frombuffer(memory, dtype, values.size, offset).reshape(shape)
     array[...] = values
     array.flags.writeable = False
     return gc.asarray(array, copy=False)
@@ -43,6 +46,14 @@ def main() -> None:
             a = guarded(7, side, side, dtype=dtype)
             for product in (a @ a, a.mT @ a):
                 product.numpy()
+        for rows in (5, 7, 13, 17, 29, 77):
+            for k, columns in ((3, 4), (3, 3), (5, 4), (6, 2)):
+                a, b = guarded(3, rows, k, dtype=dtype), guarded(3, k, columns, dtype=dtype)
+                (a @ b).permute_dims((1, 0, 2)).numpy()     # results beside one another of several stacks
+        for k in (4, 5, 6, 7, 9, 13):
+            part, x = guarded(k - 3, dtype=dtype, first=True), guarded(1000, k - 3, dtype=dtype, first=True)
+            (gc.ones((9, k), dtype=dtype) @ gc.pad(part, ((3, 0),))).numpy()
+            (gc.pad(x, ((0, 0), (3, 0))) @ gc.ones((k, 40), dtype=dtype)).numpy()
 
 
 if __name__ == "__main__":

@@ -158,6 +158,17 @@ def test_a_matrix_times_a_vector(dtype: str):
     assert (gc.counters() - compiled).compiles <= 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "int32"])
+@pytest.mark.parametrize("columns", [9, 64, 96])
+def test_a_vector_times_one_number_everywhere(dtype: str, columns: int):
+    """Nothing in the columns of the other factor is read from memory."""
+    w = gc.asarray(rng.integers(-8, 9, 65)).astype(dtype)
+    two = gc.broadcast_to(gc.asarray([[2.0]]).astype(dtype), (65, columns))
+    for product, factor in ((gc.ones((columns, 65), dtype=dtype) @ w, 1), (w @ gc.full((65, columns), 3, dtype=dtype), 3),
+                            (w @ two, 2), (gc.ones((3, columns, 65), dtype=dtype) @ w, 1)):
+        assert (product.numpy() == factor * w.sum().numpy()).all()
+
+
 def test_sizes_of_axes_that_a_product_flattens_are_arguments():
     """Where the rows or columns of a product are several axes: of an image, or of a batch and its heads."""
     def by_heads(batch: int, length: int, heads: int):

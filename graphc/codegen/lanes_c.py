@@ -89,6 +89,7 @@ class Lanes:
         return out
 
     def expr(self, node: Node) -> str:
+        self.spell.helpers["gc_tiles_lanes_float"] = None
         if not self._varies(node):
             return self._same(node)
         op = node.op
@@ -97,8 +98,7 @@ class Lanes:
             return node.attrs[0]
         if op is LOAD:
             number, index = node.attrs
-            halves = ("gc_load_float16", "gc_tiles_halves_float") if node.dtype is dt.float16 else ()
-            for name in ("gc_tiles_lanes_float", *halves):
+            for name in ("gc_load_float16", "gc_tiles_halves_float") if node.dtype is dt.float16 else ():
                 self.spell.helpers[name] = None
             return f"gc_lanes_{node.dtype.name}(&{self.spell.kernel.buffers[number].name}[{self.spell.index(index)}])"
         if op is CAST:
