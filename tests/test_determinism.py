@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import graphc as gc
 from graphc import nn
@@ -84,3 +85,27 @@ def test_a_seeded_training_run_has_the_same_bits_whatever_the_threads(backend):
         losses, after = trained(threads, jitted)
         assert losses == first, (threads, jitted)
         assert after == weights, (threads, jitted)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_parts_of_complex_numbers_are_not_contracted(dtype):
+    """A sum stored beside a difference, as the parts of a product are: each of their products is rounded."""
+    rng = np.random.default_rng(7)
+    z, w = (gc.asarray((rng.standard_normal(1001) + 1j * rng.standard_normal(1001)).astype(dtype)) for _ in "zw")
+
+    def product(z, w, make, real, imag):
+        return make(real(z) * real(w) - imag(z) * imag(w), real(z) * imag(w) + imag(z) * real(w))
+    found = product(z, w, gc.make_complex, gc.real, gc.imag).numpy()
+    assert np.array_equal(found, product(z.numpy(), w.numpy(), lambda x, y: x + 1j * y, np.real, np.imag))
+
+
+def test_complex_rows_have_the_same_bits_however_many_there_are():
+    rng = np.random.default_rng(8)
+    x, w = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for shape in ((1909, 16), 16))
+    for k in (5, 11, 12, 16):
+        factor = gc.asarray(w[:k])
+        whole = (gc.asarray(x[:, :k]) @ factor).numpy()
+        parts = [(gc.asarray(x[i:i + 100, :k]) @ factor).numpy() for i in range(0, 1909, 100)]
+        assert np.array_equal(whole, np.concatenate(parts)), k
+        conjugate = (gc.asarray(x[:, :k]) @ gc.conj(gc.asarray(w[:k].conj()))).numpy()
+        assert np.array_equal(whole, conjugate), k

@@ -164,8 +164,8 @@ def test_a_vector_times_one_number_everywhere(dtype: str, columns: int):
     """Nothing in the columns of the other factor is read from memory."""
     w = gc.asarray(rng.integers(-8, 9, 65)).astype(dtype)
     two = gc.broadcast_to(gc.asarray([[2.0]]).astype(dtype), (65, columns))
-    for product, factor in ((gc.ones((columns, 65), dtype=dtype) @ w, 1), (w @ gc.full((65, columns), 3, dtype=dtype), 3),
-                            (w @ two, 2), (gc.ones((3, columns, 65), dtype=dtype) @ w, 1)):
+    ones, threes = gc.ones((columns, 65), dtype=dtype), gc.full((65, columns), 3, dtype=dtype)
+    for product, factor in ((ones @ w, 1), (w @ threes, 3), (w @ two, 2), (gc.stack([ones] * 3) @ w, 1)):
         assert (product.numpy() == factor * w.sum().numpy()).all()
 
 

@@ -20,8 +20,9 @@ _KEEP_TRUTH = frozenset((CAST, WHERE, ADD, SUB, MUL, NEG, MAXIMUM, MINIMUM, AND,
 
 
 class CSpeller(Speller):
-    """Where neighbours in memory are stored in one turn of a loop, GCC 12 makes fused multiply-adds of a sum in one and
-    a difference in the other, -ffp-contract=off or not. So their products are kept apart from what adds them.
+    """Where neighbours in memory are stored in one turn of a loop, as the parts of a complex number are, GCC 12 makes
+    fused multiply-adds of a sum in one and a difference in the other, -ffp-contract=off or not. So their products are
+    kept apart from what adds them.
 
     Where real numbers have become integers, it is kept from seeing that these become real numbers again.
 
@@ -58,7 +59,7 @@ class CSpeller(Speller):
 
     @functools.cached_property
     def in_pairs(self) -> bool:
-        return _stores_neighbours(self.kernel.body)
+        return any(b.dtype.kind == "c" for b in self.kernel.buffers) or _stores_neighbours(self.kernel.body)
 
     @contextmanager
     def stepping(self, axis: Axis) -> Iterator[None]:
