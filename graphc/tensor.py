@@ -202,10 +202,18 @@ class Tensor:
         return self.node.shape[0]
 
     def __iter__(self):
-        """Rows along axis 0. Iterating realizes nothing: each row is a view."""
+        """Rows along axis 0, as views. Iterating realizes nothing, unless rows are realized one by one: then the whole
+        is, with the second of them."""
         if not self.node.shape:
             raise DTypeError("a 0-d tensor can't be iterated over", op="iter", fix="use t.item()")
-        return (self[i] for i in range(self.node.shape[0]))
+        return self._rows()
+
+    def _rows(self):
+        for i in range(self.node.shape[0]):
+            row = self[i]
+            yield row
+            if i == 1 and (row.node.value is not None or row.node.met):
+                self.realize()
 
     __hash__ = object.__hash__  # == is elementwise; a handle is itself, so that it can be a key
 

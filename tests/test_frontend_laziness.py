@@ -141,3 +141,20 @@ def test_a_view_that_somebody_holds_is_not_stored_where_a_loop_is_cut():
             x = x + 0.01 * gc.sum(gc.where(gc.abs(apart) < 0.1, apart, 0.0), axis=1)
             assert apart.node.value is None
     assert np.isfinite(x.numpy()).all()
+
+
+@pytest.mark.parametrize("made", [lambda: gc.linspace(0, 1, 200), lambda: gc.arange(600.0).reshape((200, 3)) * 2])
+@pytest.mark.parametrize("look", [gc.to_numpy, lambda row: float(gc.sum(row))])
+def test_rows_that_are_looked_at_one_by_one_are_computed_together(made, look):
+    """Each alone would be a program of its own, as many as there are rows."""
+    x, before = made(), gc.counters()
+    rows = [(look(row), row)[1] for row in x]
+    assert (gc.counters() - before).program_misses <= 8
+    assert np.array_equal([row.numpy() for row in rows], made().numpy())
+
+
+def test_iteration_alone_computes_nothing():
+    x, before = gc.ones((5, 3)) * 2, gc.counters()
+    first, *rest = x
+    assert len(rest) == 4 and first.node.value is None and (gc.counters() - before).launches == 0
+    assert len(gc.plan(sum(rest, first)).kernels) == 1
