@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 from collections import deque
 
 import hypothesis
@@ -566,3 +567,31 @@ def test_the_order_of_a_dict_whose_keys_are_tensors():
     assert f().tolist() == f().tolist() == [1.0, 1.0]
     moments[first] = moments.pop(first)
     assert f().tolist() == f().tolist() == [0.0, 0.0]
+
+
+class Decaying(gc.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop, self.norm = gc.nn.Dropout(0.5), gc.nn.BatchNorm1d(3)
+        self.total = gc.zeros(3)
+
+    @gc.jit
+    def step(self, x):
+        self.total.assign(self.total * 0.5 + self.norm(self.drop(x)).sum(axis=0))
+        return self.total.sum()
+
+
+def test_traces_go_with_the_module_that_they_were_made_for():
+    """What it holds is not kept by them: a search trains hundreds of models."""
+    apart = gc.jit(lambda model, x: (model.total * x).sum())
+    gone = []
+    for _ in range(3):
+        model = Decaying()
+        for call in (model.step, functools.partial(apart, model)):
+            for _ in range(2):
+                float(call(gc.ones((4, 3))))
+        gone += [weakref.ref(model), weakref.ref(model.total)]
+        del model, call
+        garbage.collect()
+        assert not any(reference() for reference in gone)
+        assert not apart._replays and not Decaying.step._replays

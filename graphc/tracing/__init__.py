@@ -16,6 +16,7 @@ import itertools
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -381,7 +382,7 @@ class Outside:
     """
 
     def __init__(self, modes: dict[int, tuple[object, bool]], places: Places, tensors: Sequence[Tensor]):
-        self._modes, self.seen = list(modes.values()), -1
+        self._modes, self.seen = [(weakref.ref(module), mode) for module, mode in modes.values()], -1
         self._loose, self._counted, self._sizes = places.leading_to(tensors)
         self.loose = bool(self._loose or self._sizes)
 
@@ -392,7 +393,8 @@ class Outside:
         """Whether all of that is as it was."""
         now = Counted.changes
         if self.seen != now:
-            if any(module.training != mode for module, mode in self._modes) or not hold(self._counted):
+            modules = [(module(), mode) for module, mode in self._modes]
+            if any(module is None or module.training != mode for module, mode in modules) or not hold(self._counted):
                 return False
             self.seen = now
         return not self.loose or self.in_place()

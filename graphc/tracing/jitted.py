@@ -10,6 +10,7 @@ import functools
 import inspect
 import sys
 import types
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -45,7 +46,8 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
                          What f is given stands for it, and is no int or float for isinstance
       bool, str, None    static, as are all arguments in static_argnums (positions) and static_argnames: hashable
                          values, for each of which f is traced anew
-      a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments
+      a module           an object with `parameters()` or `state_dict()`: it counts as itself, its tensors as arguments;
+                         traces live as long as it does (those of a static argument as long as the function)
 
     Tensors that f closes over are read at each call as well, and may be assigned to. Where another tensor has come into
     the place of one, f is traced anew: a global variable or a cell, a default value, an attribute, an element of a
@@ -250,12 +252,15 @@ class Jitted:
     def _trace(self, call: Call) -> Replay:
         replay = Replay(record(self._f, call), call)
         with driver.lock:
+            if call.key not in self._replays:
+                for module in call.modules():
+                    weakref.finalize(module, _forget, weakref.ref(self), call.key).atexit = False
             replays = self._replays.setdefault(call.key, [])
             # One that another tensor has been put in the place of holds on to its own in vain.
             there = [old for old in replays if old.outside is None or not old.outside.is_past()]
             replays[:] = [replay, *there][:VARIANTS]
             if len(self._replays) > SIGNATURES:
-                del self._replays[next(iter(self._replays))]
+                self._replays.pop(next(iter(self._replays)))
         return replay
 
     def _compare(self, call: Call) -> None:
@@ -271,6 +276,13 @@ class Jitted:
 
 def _never(args: tuple):
     return MISS
+
+
+def _forget(jitted: weakref.ref, key: tuple) -> None:
+    """A module is gone, and with it what was traced for it: nobody can ask for that any more."""
+    found = jitted()
+    if found is not None:
+        found._replays.pop(key, None)
 
 
 def _to_front(replays: list[Replay], place: int) -> None:
@@ -422,6 +434,11 @@ class Call:
         """Arguments that are no tensors or numbers, and may hold tensors."""
         return [value for part in self.parts for value, kind, _ in part.leaves if kind in ("static", "module")]
 
+    def modules(self) -> list:
+        """Those among the arguments that tell when they go."""
+        return [value for part in self.parts for value, kind, _ in part.leaves
+                if kind == "module" and type(value).__weakrefoffset__]
+
     def arguments(self, trace: Trace, tensors: Iterator[Tensor]) -> tuple[list, dict]:
         """What the function is called with in a trace: these tensors, and Scalars for numbers."""
         args, kwargs = [], {}
@@ -459,15 +476,15 @@ def _exactly(value):
 
 
 class _Same:
-    """An object that equals itself alone; it stays alive as long as a key holds it."""
+    """An object that equals itself alone. A key keeps it alive only if it can't tell when it goes."""
 
-    __slots__ = ("it",)
+    __slots__ = ("_get", "_hash")
 
     def __init__(self, it):
-        self.it = it
+        self._get, self._hash = (weakref.ref(it) if type(it).__weakrefoffset__ else lambda: it), id(it)
 
     def __hash__(self) -> int:
-        return id(self.it)
+        return self._hash
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, _Same) and other.it is self.it
+        return isinstance(other, _Same) and other._hash == self._hash and other._get() is self._get() is not None
