@@ -250,6 +250,10 @@ class Tensor:
             array.flags.writeable = False
         return array
 
+    def __bytes__(self) -> bytes:
+        """The values as they lie in memory, row by row."""
+        return self.numpy().tobytes()
+
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:

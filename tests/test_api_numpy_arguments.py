@@ -111,6 +111,10 @@ def test_refusals():
     raises(ValueError, "mode 'mean' has nothing to take", gc.pad, gc.ones((0, 2)), 1, mode="mean")
     raises(ValueError, "stat_length must be positive, not 0", gc.pad, x, 1, mode="mean", stat_length=0)
     raises(TypeError, "gc.bincount(labels, weights=x)", gc.add.reduceat, x, [0, 2])
+    raises(TypeError, "functools.reduce(gc.bitwise_xor, gc.unstack(x))", gc.bitwise_xor.reduce, x)
+    raises(TypeError, "itertools.accumulate(gc.unstack(x), gc.hypot)", gc.hypot.accumulate, x)
+    for dtype in ("i4", np.int32, gc.int32):
+        raises(TypeError, "gc.asarray(x.numpy().view(dtype)) for its bits", x.view, dtype)
     raises(ValueError, "edge_order must be 1 or 2", gc.gradient, x, edge_order=3)
     raises(ValueError, "give at least 3 samples", gc.gradient, x[:2], edge_order=2)
     raises(ValueError, "use True, False, 'greedy' or 'optimal'", gc.einsum, "ij,jk,kl", x, x, x, optimize="fast")

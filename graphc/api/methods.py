@@ -19,6 +19,7 @@ from graphc.api.other_names import METHODS as ELSEWHERE
 from graphc.api.other_names import Elsewhere
 from graphc.api.record import cast
 from graphc.errors import AxisError, DTypeError, ShapeError
+from graphc.ir.dtype import DType
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
 
@@ -156,6 +157,9 @@ def _install_methods() -> None:
 
 def _reshape(self, *shape, order="C", copy=None):
     """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+    if len(shape) == 1 and isinstance(shape[0], (str, type, np.dtype, DType)):
+        raise DTypeError("the bits of a tensor are not seen as another dtype", op="view",
+                         fix="x.astype(dtype) for its values; gc.asarray(x.numpy().view(dtype)) for its bits")
     return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 

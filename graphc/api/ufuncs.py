@@ -43,18 +43,24 @@ def _along(function: Callable, name: str) -> Callable:
     return method
 
 
-def _reduceat(name: str) -> Callable:
-    def reduceat(*_args, **_options):
+IN_PARTS = ("reduce each part, e.g. gc.stack([gc.sum(part) for part in gc.split(x, places)]), or add by labels: "
+            "gc.bincount(labels, weights=x)")
+
+
+def _lacking(name: str, method: str, fix: str) -> Callable:
+    def lacking(*_args, **_options):
         """Raises DTypeError: there is no such method."""
-        raise DTypeError("a function has no reduceat", op=f"{name}.reduceat",
-                         fix="reduce each part, e.g. gc.stack([gc.sum(part) for part in gc.split(x, places)]), or add "
-                         "by labels: gc.bincount(labels, weights=x)")
-    return reduceat
+        raise DTypeError(f"a function has no {method}", op=f"{name}.{method}", fix=fix.format(name))
+    return lacking
 
 
 def install() -> None:
     for function in OF_TWO:
-        function.outer, function.reduceat = _outer(function), _reduceat(function.__name__)
+        name = function.__name__
+        function.outer, function.reduceat = _outer(function), _lacking(name, "reduceat", IN_PARTS)
+        function.reduce = _lacking(name, "reduce", "functools.reduce(gc.{0}, gc.unstack(x)), along axis 0")
+        function.accumulate = _lacking(name, "accumulate",
+                                       "gc.stack(list(itertools.accumulate(gc.unstack(x), gc.{0}))), along axis 0")
     for function, reduction in REDUCED.items():
         function.reduce = _along(reduction, "reduce")
     for function, scan in ACCUMULATED.items():
