@@ -35,7 +35,8 @@ METHODS = {
     "normal_": "x.assign(gc.random.normal(size=x.shape))", "uniform_": "x.assign(gc.random.uniform(size=x.shape))",
     "new_tensor": "gc.asarray(values, dtype=x.dtype)", "is_cuda": "x.device == 'cuda'",
     "tobytes": "x.numpy().tobytes()", "tofile": "x.numpy().tofile(path)", "byteswap": "x.numpy().byteswap()",
-    "argpartition": "gc.argpartition(x, kth)", "flags": "nothing: values never change", "itemset": "x[place] = value", "flat": "x.ravel()", "absolute": "x.abs()", "strides": "x.numpy().strides",
+    "argpartition": "gc.argpartition(x, kth)", "flags": "nothing: values never change", "itemset": "x[place] = value",
+    "flat": "x.ravel()", "absolute": "x.abs()", "strides": "x.numpy().strides",
     "sort": "x[...] = gc.sort(x) to sort in place, as NumPy's method does, or gc.sort(x) for a sorted copy",
     **{name: f"gc.{name}(x, ...)" for name in _AS_FUNCTIONS.split()},
 }
@@ -76,7 +77,8 @@ FUNCTIONS = {
     "fromfunction": "f(*gc.indices(shape))", "tril_indices_from": "gc.tril_indices(len(x))",
     "triu_indices_from": "gc.triu_indices(len(x))", "diag_indices_from": "gc.diag_indices(len(x), x.ndim)",
     "resize": "gc.take(x, gc.arange(n), mode='wrap').reshape(shape)", "ldexp": "x * gc.exp2(n)",
-    "array_equiv": "gc.all(gc.equal(x, y))", "spacing": "gc.nextafter(x, gc.copysign(gc.inf, x)) - x", "isreal": "gc.imag(x) == 0",
+    "array_equiv": "gc.all(gc.equal(x, y))", "spacing": "gc.nextafter(x, gc.copysign(gc.inf, x)) - x",
+    "isreal": "gc.imag(x) == 0",
     "iscomplex": "gc.imag(x) != 0", "isrealobj": "gc.isdtype(x.dtype, 'real floating')",
     "issubdtype": "gc.isdtype(x.dtype, 'integral')", "kaiser": "gc.asarray(np.kaiser(count, beta))",
     "i0": "gc.asarray(np.i0(x.numpy()))", "trim_zeros": "gc.asarray(np.trim_zeros(x.numpy()))",
@@ -86,7 +88,8 @@ FUNCTIONS = {
     "choose": "gc.select([which == k for k in range(n)], arrays)", "place": "x[mask] = values",
     "ndindex": "itertools.product(*map(range, shape))", "ndenumerate": "np.ndenumerate(x.numpy())",
     "nditer": "for row in x", "fromiter": "gc.asarray(list(values))", "poly1d": "gc.polyval(coefficients, x)",
-    "set_printoptions": "np.set_printoptions, which is heeded", "sort_complex": "gc.asarray(np.sort_complex(x.numpy()))",
+    "set_printoptions": "np.set_printoptions, which is heeded",
+    "sort_complex": "gc.asarray(np.sort_complex(x.numpy()))",
     "real_if_close": "gc.real(x)", "isscalar": "np.isscalar(x)", "mask_indices": "gc.triu_indices(n)",
 }
 
