@@ -260,7 +260,7 @@ class Jitted:
             there = [old for old in replays if old.outside is None or not old.outside.is_past()]
             replays[:] = [replay, *there][:VARIANTS]
             if len(self._replays) > SIGNATURES:
-                self._replays.pop(next(iter(self._replays)))
+                self._replays.pop(next(iter(self._replays)), None)
         return replay
 
     def _compare(self, call: Call) -> None:
