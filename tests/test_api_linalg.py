@@ -125,11 +125,12 @@ def test_einsum(subscripts):
     check(gc.einsum(subscripts, *map(gc.asarray, operands)), np.einsum(subscripts, *operands))
 
 
-def test_einsum_multiplies_in_the_order_with_few_multiplications():
+def test_einsum_multiplies_in_the_order_with_few_multiplications(backend):
     x, w = sample((300, 5)), sample((300,), seed=1)
     asked = "ti,tj,t->ij", gc.asarray(x), gc.asarray(x), gc.asarray(w)
     least = 300 * 5 + 2 * 300 * 5 * 5       # x times w, then a product
-    assert gc.plan(gc.einsum(*asked)).flops == least < gc.plan(gc.einsum(*asked, optimize=False)).flops
+    if backend in ("cpu", "reference"):     # groups of work items compute x times w for each of few columns
+        assert gc.plan(gc.einsum(*asked)).flops == least < gc.plan(gc.einsum(*asked, optimize=False)).flops
     check(gc.einsum(*asked), np.einsum("ti,tj,t->ij", x, x, w))
 
 
