@@ -76,7 +76,17 @@ def loads(body: tuple) -> list[Node]:
     return [expr for expr in below(s.value for s in body) if expr.op is LOAD]
 
 
-def turns_at_end(body: tuple, axis: Axis) -> int:
+def in_turns(s: Loop, kind: str, start: str, stop: str, body: list[dict]) -> dict:
+    """The model of a plain loop, of which GCC makes what vectors it can, but of some turns at its end."""
+    turns = {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop, "body": body}
+    last = _turns_at_end(s.body, s.axis) if kind != "scalar" else 0
+    if not last:
+        return turns
+    first = {"start": f"MAX({start}, {stop} - {last})", "kind": "scalar"}
+    return {"kind": "sequence", "body": [turns | {"stop": f"{stop} - {last}"}, turns | first]}
+
+
+def _turns_at_end(body: tuple, axis: Axis) -> int:
     """How many turns of a loop are not taken in vectors. Where each reads a row of three elements, say, and stores
     several neighbours, GCC (12, at least) makes a vector of rows, and reads behind the last one: up to a whole line."""
     if any(type(s) not in (Let, Store) for s in body):

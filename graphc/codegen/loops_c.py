@@ -20,7 +20,7 @@ from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.direct_c import direct
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs, loads, strides, turns_at_end
+from graphc.codegen.halves_c import in_runs, in_turns, loads, strides
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.mma_c import mma
 from graphc.codegen.macros import macros, tidied
@@ -256,13 +256,7 @@ class _Model:
         if strides(s.body, s.axis) > MOST_STRIDED:
             kind = "scalar"
         body, asked = self.statements(s.body, enclosing), scattered(self, s)
-        turns = {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop,
-                 "body": [asked, *body] if asked else body}
-        last = turns_at_end(s.body, s.axis) if kind != "scalar" else 0
-        if not last:
-            return turns
-        first = {"start": f"MAX({start}, {stop} - {last})", "kind": "scalar"}
-        return {"kind": "sequence", "body": [turns | {"stop": f"{stop} - {last}"}, turns | first]}
+        return in_turns(s, kind, start, stop, [asked, *body] if asked else body)
 
     def by_few(self, body: tuple, axis: Axis) -> ShortStretches | None:
         return short_stretches(body, axis, self.spell.arrays)

@@ -7,6 +7,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from graphc.codegen.halves_c import in_turns
 from graphc.ir import dtype as dt
 from graphc.ir.kernel import LOAD, VALUE, Let, Loop, Store, below
 from graphc.ir.node import Node, make, rebuild
@@ -53,8 +54,9 @@ def strips(model, s: Loop, start: str, stop: str) -> dict:
         if type(x) is Let and (x.value.op, x.value.dtype) in often and x.value.srcs[0].op is VALUE \
                 and x.value.srcs[0].attrs[0] in names:      # not a column's sum
             statement["routine"] = _routine(model, statement, width)
+    rest = in_turns(s, "loop", f"{s.axis.name}_at", stop, model.statements(s.body, {}))
     return {"kind": "strips", "axis": s.axis.name, "start": start, "stop": stop, "width": width, "strip": strip,
-            "body": model.statements(s.body, {})}
+            "rest": [rest]}
 
 
 def _routine(model, statement: dict, width: int) -> dict:
