@@ -50,7 +50,8 @@ def main() -> None:
             for k, columns in ((3, 4), (3, 3), (5, 4), (6, 2)):
                 a, b = guarded(3, rows, k, dtype=dtype), guarded(3, k, columns, dtype=dtype)
                 (a @ b).permute_dims((1, 0, 2)).numpy()     # results beside one another of several stacks
-                gc.einsum("hmk,hkn->mhn", a[:2], guarded(2, k, columns, dtype=dtype)).numpy()
+                a, b = guarded(2, rows, k, dtype=dtype), guarded(2, columns, k, dtype=dtype)
+                gc.einsum("hmk,hnk->mhn", a, b).numpy()
         for k in (4, 5, 6, 7, 9, 13):
             part, x = guarded(k - 3, dtype=dtype, first=True), guarded(1000, k - 3, dtype=dtype, first=True)
             (gc.ones((9, k), dtype=dtype) @ gc.pad(part, ((3, 0),))).numpy()
