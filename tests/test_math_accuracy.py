@@ -1,6 +1,6 @@
 """Transcendental functions on the cpu backend: how far off they are, special values, and bits that no loop changes.
 
-`pytest -s` prints the table of errors. A long run (.ci/long) goes through all float32 values.
+`pytest -s` prints the table of errors. A long run (.ci/long --programs 20000) goes through all float32 values.
 """
 from __future__ import annotations
 
