@@ -236,7 +236,7 @@ def _difference(first: Sequence[bytes], other: Sequence[bytes], pieces: _Pieces,
 
 # -------------------------------------------------------------------------------------------------------- compiling
 
-_running = threading.Lock()  # the scheduler has one set of fibers
+_running = threading.RLock()     # the scheduler has one set of fibers; a handler may come in between two runs
 _STORE = Store("kernels")
 
 
