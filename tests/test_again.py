@@ -245,8 +245,8 @@ def test_a_step_of_training_is_one_program_when_its_loss_is_read(compiled, backe
     again_losses = [float(step(x, y)) for _ in range(2)]
     before = gc.counters()
     again_losses += [float(step(x, y)) for _ in range(4)]
-    launches = (gc.counters() - before).launches
-    assert lazily.launches == launches or backend != "cpu" and lazily.launches < launches
+    more = 4 if backend == "opencl" else 0      # one a step: where 16 buffers are full, other kernels are cut
+    assert lazily.launches + more == (gc.counters() - before).launches
     np.testing.assert_allclose(losses, again_losses, rtol=1e-5)
 
 

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc.ir.node import topological
+from graphc.ir.ops import MUL
 
 FLOATS = ["float32", "float64", "complex64", "complex128"]
 PAIRS = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)),
@@ -129,6 +131,9 @@ def test_einsum_multiplies_in_the_order_with_few_multiplications(backend):
     x, w = sample((300, 5)), sample((300,), seed=1)
     asked = "ti,tj,t->ij", gc.asarray(x), gc.asarray(x), gc.asarray(w)
     least = 300 * 5 + 2 * 300 * 5 * 5       # x times w, then a product
+    for optimize, size in ((True, 300 * 5), (False, 300 * 5 * 5)):
+        recorded = topological([gc.einsum(*asked, optimize=optimize).node])
+        assert [n.size for n in recorded if n.op is MUL] == [size]
     if backend in ("cpu", "reference"):     # groups of work items compute x times w for each of few columns
         assert gc.plan(gc.einsum(*asked)).flops == least < gc.plan(gc.einsum(*asked, optimize=False)).flops
     check(gc.einsum(*asked), np.einsum("ti,tj,t->ij", x, x, w))

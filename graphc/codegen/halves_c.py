@@ -2,14 +2,11 @@
 reads or stores are converted by a routine before and after it, some hundred at a time."""
 from __future__ import annotations
 
-import itertools
-
 from graphc.ir import dtype as dt
 from graphc.ir import index as ix
 from graphc.ir.index import Axis, Index
 from graphc.ir.kernel import LOAD, Accumulate, Let, Loop, Store, below, data_exprs
 from graphc.ir.node import Node
-from graphc.ir.target import LINE
 
 RUN = 256       # elements: what they are converted to stays in the nearest cache
 
@@ -74,29 +71,6 @@ def is_every(index: Index, axis: Axis, step: int) -> bool:
 def loads(body: tuple) -> list[Node]:
     """What the statements of a loop read from memory, each once, in a fixed order."""
     return [expr for expr in below(s.value for s in body) if expr.op is LOAD]
-
-
-def in_turns(s: Loop, kind: str, start: str, stop: str, body: list[dict]) -> dict:
-    """The model of a plain loop, of which GCC makes what vectors it can, but of some turns at its end."""
-    turns = {"kind": kind, "axis": s.axis.name, "extent": s.axis.extent, "start": start, "stop": stop, "body": body}
-    last = _turns_at_end(s.body, s.axis) if kind != "scalar" else 0
-    if not last:
-        return turns
-    first = {"start": f"MAX({start}, {stop} - {last})", "kind": "scalar"}
-    return {"kind": "sequence", "body": [turns | {"stop": f"{stop} - {last}"}, turns | first]}
-
-
-def _turns_at_end(body: tuple, axis: Axis) -> int:
-    """How many turns of a loop are not taken in vectors. Where each reads a row of three elements, say, and stores
-    several neighbours, GCC (12, at least) makes a vector of rows, and reads behind the last one: up to a whole line."""
-    if any(type(s) not in (Let, Store) for s in body):
-        return 0
-    stores = [s for s in body if type(s) is Store and s.local is None]
-    if not any(a.buffer == b.buffer and ix.add(a.index, ix.mul(b.index, -1)).is_const
-               for a, b in itertools.pairwise(stores)):
-        return 0
-    steps = [abs(x.attrs[1].coefficient(axis)) * x.dtype.itemsize for x in loads(body)]
-    return max((LINE // step + 1 for step in steps if step < LINE and step & (step - 1)), default=0)
 
 
 def strides(body: tuple, axis: Axis) -> int:

@@ -20,7 +20,7 @@ from graphc.codegen.copied_c import turned_from
 from graphc.codegen.edges_c import Pieces, loops, misleads, near
 from graphc.codegen.direct_c import direct
 from graphc.codegen.gemm_c import gemm, gemv
-from graphc.codegen.halves_c import in_runs, in_turns, loads, strides
+from graphc.codegen.halves_c import in_runs, loads, strides
 from graphc.codegen.helpers_c import apart, helper_texts
 from graphc.codegen.mma_c import mma
 from graphc.codegen.macros import macros, tidied
@@ -31,6 +31,7 @@ from graphc.codegen.spell import dialect, register_bytes
 from graphc.codegen.spell_c import CSpeller
 from graphc.codegen.stretches_c import Stretches, stretches
 from graphc.codegen.strips_c import MANY_LOADS, called_often, is_long_arithmetic, strips
+from graphc.codegen.turns_c import in_turns
 from graphc.codegen.weighted_c import weighted
 from graphc.ir import index as ix
 from graphc.ir.index import Axis

@@ -7,7 +7,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from graphc.codegen.halves_c import in_turns
+from graphc.codegen.turns_c import in_turns
 from graphc.ir import dtype as dt
 from graphc.ir.kernel import LOAD, VALUE, Let, Loop, Store, below
 from graphc.ir.node import Node, make, rebuild

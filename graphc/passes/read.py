@@ -297,8 +297,8 @@ def in_range(i: Index, low: int, high: int, instead: Mapping[Axis, Index] | None
         # low <= x // n + c < high is n*(low - c) <= x < n*(high - c), and keeps the axes of x whole
         n, c = i.terms[0][0].denominator, i.const
         i, low, high = i.terms[0][0].numerator, n * (low - c), n * (high - c)
-    # Compared with another number than 0: of what is negative GCC 12 takes the signs for a mask, and then loads, in
-    # vectors of 32 bytes, what the mask leaves out: it may lie before an array.
+    # A constant goes to the other side, as comparisons with 0 are to be avoided: of what is negative GCC 12 takes the
+    # signs for a mask, and then loads, in vectors of 32 bytes, what the mask leaves out, before an array for example.
     i, low, high = ix.shift(i, -i.const), low - i.const, high - i.const
     value = index_value(i)
     above = make(LE, dt.bool, (), (index_value(ix.constant(low)), value)) if lacks_low else None
