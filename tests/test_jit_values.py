@@ -221,3 +221,21 @@ def test_calls_with_static_arguments_are_quick(quick):
     for last in ("it's", 'a "b" \n', None, "it's"):
         for _ in range(3):
             assert f(x, 2, False, last).tolist() == f._f(x, 2, False, last).tolist()
+
+
+@pytest.mark.parametrize("f", [
+    lambda a, b: gc.linspace(a, b, 7), lambda a, b: gc.linspace(a, 3, 5, endpoint=False, dtype="float64"),
+    lambda a, b: gc.linspace(0, b, 1), lambda a, b: gc.linspace(a, b, 4, retstep=True)[1] * gc.ones(()),
+    lambda a, b: gc.linspace([0, 1.5], b, 3), lambda a, b: gc.linspace(a, b * 2, 5, dtype="int32"),
+    lambda a, b: gc.logspace(a, b, 4), lambda a, b: gc.gradient(gc.arange(5.0) ** 3 + a, b),
+    lambda a, b: gc.gradient(gc.arange(5.0) ** 3, a, edge_order=2),
+], ids=["ends", "one end", "one number", "step", "rows", "integers", "powers", "slopes", "slopes of order two"])
+def test_numbers_that_set_the_distance_of_samples(backend, f):
+    jitted = gc.jit(f)
+    for a, b in ((0.1, 0.7), (1 / 3, 2e-3), (-2.5, 9.25), (1e-150, 3e-150), (0.3, 0.3)):
+        want, got = (np.asarray(g(a, b)) for g in (f, jitted))
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_array_equal(got, want)
+    assert traces(jitted) == 1
+    for a, b in ((1, 4), (2, 3), (-7, 7)):
+        np.testing.assert_array_equal(np.asarray(jitted(a, b)), np.asarray(f(a, b)))

@@ -358,7 +358,7 @@ def linspace(start, stop, num: int = 50, *, dtype=None, device: str | None = Non
 def _end(value):
     """One end of a linspace: a Python number, or a tensor of float64 or complex128."""
     if isinstance(value, Scalar):
-        float(value)        # raises, as for arange
+        return asarray(value, dtypes.complex128 if isinstance(value.sample, complex) else dtypes.float64)
     if isinstance(value, (list, tuple, Tensor)) or getattr(value, "ndim", 0):
         value = as_tensor(value, None, "linspace")
         return cast(value, dtypes.complex128 if value.dtype.kind == "c" else dtypes.float64)

@@ -25,6 +25,7 @@ from graphc.api.windows import sliding_window_view
 from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 
 def nan_to_num(x, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None):
@@ -129,7 +130,7 @@ def _slopes(f, step, edge_order: int):
     if n <= edge_order:
         raise ShapeError(f"an axis of length {n} has no slope of order {edge_order} at its ends", op="gradient",
                          fix=f"give at least {edge_order + 1} samples")
-    if np.ndim(step) == 0:
+    if isinstance(step, Scalar) or np.ndim(step) == 0:
         inner = (f[..., 2:] - f[..., :-2]) / (2.0 * step)
         return concat(_with_ends(f, inner, [step] * edge_order, [step] * edge_order), axis=-1)
     at = cast(as_tensor(step), f.dtype)
