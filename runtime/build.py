@@ -20,7 +20,15 @@ from graphc.runtime.backend import meanwhile
 from graphc.runtime.compiler import ALONE, LIBRARIES, OPTIONAL, REQUIRED, STRICT, Compiler, Job, Unfit, first_error
 from graphc.runtime.counters import counters
 
-PROBE = "#include <pthread.h>\ndouble sqrt(double);\ndouble probe(double *x, int n) { return sqrt(x[n + 1]); }\n"
+# A command that has flags of its own may not switch off IEEE arithmetic by them.
+PROBE = """#if __FINITE_MATH_ONLY__ || defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || \\
+    defined __RECIPROCAL_MATH__ || defined __NO_SIGNED_ZEROS__
+#error leave out the flags of fast math, which change results
+#endif
+#include <pthread.h>
+double sqrt(double);
+double probe(double *x, int n) { return sqrt(x[n + 1]); }
+"""
 WHOLE = ("-lc", "-Wl,-z,defs")  # nothing may be missing then: a command with -fsanitize wants a library of its own
 
 

@@ -35,7 +35,7 @@ LIBRARIES = ("-lmvec", "-lm")   # not every C library has libmvec
 ALONE = ("-nostdlib", *LIBRARIES, "-lgcc")
 NATIVE_FLAGS = ("-O1", "-fPIC", "-shared", "-pthread")  # the thread pool gains nothing from -O3, and builds faster
 
-ABI = "1"  # of the kernels' entry points and of the native library; part of every key
+ABI = "2"  # of the kernels' entry points and of the native library; part of every key
 
 
 class Compiler(Struct, frozen=True):

@@ -192,6 +192,13 @@ def test_a_program_that_is_no_compiler(script):
     assert "the chosen compiler cannot be used (" in said and "it writes no file" in said
 
 
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only", "-funsafe-math-optimizations"])
+def test_a_compiler_with_arithmetic_of_its_own(script, flag):
+    said = script(1, GRAPHC_CC=f"cc {flag}", GRAPHC_BACKEND="cpu")
+    assert "the chosen compiler cannot be used (" in said and flag in said
+    assert "leave out the flags of fast math, which change results" in said
+
+
 def test_a_compiler_whose_libraries_do_not_load(script, tmp_path):
     fake = tmp_path / "fakecc"      # calls what nobody has
     fake.write_text('#!/bin/sh\nexec cc -include "$(dirname "$0")/needs.h" "$@"\n')
