@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 import graphc as gc
-from graphc.errors import ArgumentError, ShapeError
+from graphc.errors import ArgumentError, ShapeError, TracerError
 from graphc.tensor import Tensor
+from graphc.tracing import current
 
 BLOCK = 32          # numbers that have a scale together
 LEAST_STEP = 2.0 ** -126    # between rounded numbers: with a smaller one they are 0
@@ -106,7 +107,8 @@ class Quantized(Struct, frozen=True):
 
         x @ w.dequantize().mT then reads memory from one end to the other, in whole vectors: for one row of x some four
         times faster. words: neighbours of 8 bits, too, in words of 32 bits, which is how `quantized_matmul` wants them,
-        while a float has to be made of each. Raises ShapeError for what has fewer than two axes.
+        while a float has to be made of each. Raises ShapeError for what has fewer than two axes; TracerError in a
+        jitted function, unless it is packed already.
         """
         if self.scale.ndim < 2:
             raise ShapeError(f"a shape of {self.shape} is no matrix", op="Quantized.packed",
@@ -114,6 +116,9 @@ class Quantized(Struct, frozen=True):
         rows = self.shape[-2]
         if not rows or self.columns and not (words and self.codes.shape[-2] == BLOCK):
             return self
+        if current() is not None:
+            raise TracerError("a weight would be packed anew at each call of a jitted function", op="Quantized.packed",
+                              fix=f"pack it outside, by weight.packed({'words=True' if words else ''})")
         columns = self.columns or (rows if rows % PANEL else PANEL)
 
         def pack(t: Tensor | None) -> Tensor | None:

@@ -8,7 +8,7 @@ from kernel_interpreter import run_program
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
-from graphc.errors import ArgumentError, ShapeError
+from graphc.errors import ArgumentError, ShapeError, TracerError
 from graphc.ir import trees
 from graphc.tolerances import equal_bits
 from graphc.weights import Quantized, concat, quantize
@@ -326,3 +326,12 @@ def test_the_least_byte_in_both_factors(kernels):
 
 def test_what_it_prints_is_short():
     assert repr(quantize(gc.ones((2, 64)), bits=4)) == "Quantized((2, 64), 4 bits)"
+
+
+def test_a_jitted_function_takes_what_is_packed(backend):
+    w, x = quantize(gc.asarray(rng.standard_normal((64, 96)).astype(np.float32)), 8), gc.ones((3, 96))
+    with pytest.raises(TracerError, match=r"pack it outside, by weight.packed\(words=True\)"):
+        gc.jit(lambda x: gc.weights.quantized_matmul(x, w))(x)
+    packed = w.packed(words=True)
+    got = gc.jit(lambda x: gc.weights.quantized_matmul(x, packed))(x)
+    assert equal_bits(got.numpy(), gc.weights.quantized_matmul(x, w).numpy())
