@@ -410,11 +410,6 @@ def test_a_carry_that_changes_its_shape_or_dtype():
         gc.while_loop(lambda c: c > 0, lambda c: c, gc.zeros(3))
 
 
-def test_a_number_takes_the_dtype_that_a_turn_gives_it():
-    last, _ = gc.scan(lambda c, x: (c + x, None), 0, leaf(4, dtype="float32"))
-    assert last.dtype == gc.float32
-
-
 def test_lengths_that_differ():
     with pytest.raises(ShapeError, match=r"xs\[0\] has 4; xs\[1\] has 5"):
         gc.scan(lambda c, x: (c, None), 0.0, (leaf(4), leaf(5)))
@@ -531,11 +526,6 @@ def test_a_loop_within_one_that_never_changes_where_it_starts(start):
         return gc.scan(lambda s, _: (s, gc.scan(lambda t, v: (t * v, t), s, x)), start, x)[1]
     for product, states in (f(start), gc.jit(f)(gc.asarray(start))):
         assert product.tolist() == [45] * 3 and states.tolist() == [[1.5, 3, 9]] * 3
-
-
-def test_a_state_from_a_python_integer_takes_the_dtype_of_a_turn():
-    assert gc.while_loop(lambda v: v < 9, lambda v: v * 2.5, 1).item() == 15.625
-    assert gc.scan(lambda s, _: (s * 1.5, None), 1, None, length=3)[0].item() == 3.375
 
 
 @pytest.mark.parametrize("change", [lambda t, v: t.assign(t + v), lambda t, v: t.__iadd__(v),

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc import driver
 from graphc.api.called import called
-from graphc.api.record import anew, as_tensor, cast, common_device, reshape_to, wrap
+from graphc.api.record import anew, as_tensor, common_device, reshape_to, scalar, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -31,9 +31,10 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     xs      arrays of one length along axis 0; f gets one element of each. None: `length` turns without
     reverse from the last element to the first; y stands where its x stood
 
-    `f` is called once, or twice where a carry begins as a Python number. However many turns there are, its
-    operations are compiled once, and run without Python. What it reads of other tensors is computed before the loop,
-    and so are random numbers that it draws: all turns get the same, unless `xs` brings each its own.
+    `f` is called once, or twice where a carry begins as a Python int, float or complex: that takes the dtype which a
+    turn gives it. However many turns there are, its operations are compiled once, and run without Python. What it reads
+    of other tensors is computed before the loop, and so are random numbers that it draws: all turns get the same,
+    unless `xs` brings each its own.
     Its gradient is a second loop, backwards; for it the first one keeps each carry and what reductions and products
     gave, or only each carry if f is a gc.checkpoint.
 
@@ -225,6 +226,7 @@ def _kind(value: Any) -> str:
 # --------------------------------------------------------------------------------------------------------------- trees
 
 _NUMBERS = (bool, int, float, complex, Scalar)
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}     # of dtypes: each holds the numbers of those before it
 
 
 class _Tree:
@@ -280,14 +282,18 @@ class _Tree:
 
     def settle(self, turn: Callable[[list], tuple], site) -> tuple[list[Node], tuple]:
         """Trace a turn: the placeholders of the state, and what the turn gave. A state that begins as a Python number
-        takes the dtype that a turn on the number gives it."""
+        takes the dtype that a turn on the number gives it, if that can hold the number: no fraction is cut off. A
+        bool is none of them, as ~True is -2."""
         def places() -> list[Node]:
             return [_placeholder(t.node, t.shape, site) for t in self.tensors]
-        if any(self.weak):
-            numbers = [self.leaves[place] if weak else None for place, weak in zip(self.places, self.weak, strict=True)]
+        numbers = [self.leaves[place] if weak and t.dtype is not dt.bool else None
+                   for place, weak, t in zip(self.places, self.weak, self.tensors, strict=True)]
+        if any(n is not None for n in numbers):
             after, _ = turn([p if n is None else n for p, n in zip(places(), numbers, strict=True)])
-            self.tensors = [cast(t, new.dtype) for t, new in zip(self.tensors, after, strict=True)]
-            self.weak = [False] * len(self.weak)
+            self.tensors = [t if n is None or _KINDS[t.dtype.kind] > _KINDS[new.dtype.kind]
+                            else wrap(scalar(n, new.dtype, self.name))
+                            for t, n, new in zip(self.tensors, numbers, after, strict=True)]
+        self.weak = [False] * len(self.weak)
         carry = places()
         return carry, turn(carry)
 
