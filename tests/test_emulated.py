@@ -156,6 +156,29 @@ def test_sums_and_products_have_the_bits_of_the_cpu(device, name):
     assert equal_bits(found, EXACT[name](gc.asarray(x)).numpy())
 
 
+STATISTICS = {"sum": gc.sum, "mean": gc.mean, "variance": gc.var, "deviation": gc.std, "maximum": gc.max,
+              "norm": lambda x, axis: gc.sum(x * x, axis=axis)}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("length", [5, 33, 1100])
+@pytest.mark.parametrize("names", [("deviation", "sum"), ("sum", "deviation"), ("maximum", "variance", "norm", "mean")])
+def test_statistics_of_one_array_in_any_order(device, names, length, axis):
+    """They are one kernel, where the mean of the deviations is the sum of another."""
+    array = np.random.default_rng(3).standard_normal((7, length) if axis else (length, 7)).astype(np.float32) + 2
+
+    def statistics(x: gc.Tensor) -> list[np.ndarray]:
+        found = [STATISTICS[name](x, axis=axis) for name in names]
+        assert len(gc.plan(*found).kernels) == 1 or length == 5    # a map then
+        gc.realize(*found)
+        return [y.numpy() for y in found]
+    of_device = statistics(gc.asarray(array))
+    gc.set_backend("reference")
+    x = gc.asarray(array)
+    for name, found in zip(names, of_device, strict=True):
+        np.testing.assert_allclose(found, STATISTICS[name](x, axis=axis).numpy(), rtol=1e-5)
+
+
 @pytest.mark.parametrize("many", [1, 5])
 def test_large_blocks_of_products(device, monkeypatch, many):
     """As where they fill a device: 128 rows by 128 or, where these are too few, by 64 columns; two chunks of k."""

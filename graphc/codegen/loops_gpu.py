@@ -307,7 +307,8 @@ class _Model:
         return _step(f"{part} = {fma}({self.spell.expr(s.value)}, {self.spell.expr(s.other)}, {part})")
 
     def reduce(self, s: Loop) -> dict:
-        sums, team = accumulations(s.body), self.team
+        # Deviations last: their mean may come from a sum of the same.
+        sums, team = sorted(accumulations(s.body), key=lambda x: x.op is M2), self.team
         exact = all(x.is_exact for x in sums)
         order = sums[0].order
         lanes = team.items if exact else min(LANES, team.items) if order == "inner" else 1
