@@ -26,7 +26,7 @@ from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 from graphc.tensor import handles as variables
 from graphc.tracing import Trace, current, recording
-from graphc.units import amount
+from graphc.units import amount, count
 
 # What an argument is, by its name or, where it is a dict, by its keys; the rest are inputs.
 ROLES = {
@@ -96,7 +96,7 @@ class MemoryEstimate(Struct, frozen=True):
     def __str__(self) -> str:
         rows = [(name, getattr(self, name)) for name in (*PARTS, "total") if name == "total" or getattr(self, name)]
         lines = [f"{name:<12}{amount(nbytes, 'B'):>10}{nbytes:>20,}" for name, nbytes in rows]
-        lines.append(f"{amount(self.parameters)} parameters, {self.kernels} kernels")
+        lines.append(f"{amount(self.parameters)} parameters, {count(self.kernels, 'kernel')}")
         if self.largest:
             lines.append("largest temporaries: " + ", ".join(f"{what} ({amount(n, 'B')})" for what, n in self.largest))
         return "\n".join(lines)

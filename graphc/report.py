@@ -16,7 +16,7 @@ from graphc.passes.batch import Batch
 from graphc.passes.cost import kernel_cost
 from graphc.passes.lower import LibraryCall, LoweredKernel
 from graphc.passes.memory import CopyNode
-from graphc.units import amount
+from graphc.units import amount, count
 
 SHOWN = 3       # members of a launch whose shapes a plan lists
 
@@ -87,8 +87,8 @@ class Plan(Struct, frozen=True):
         return sum(k.flops for k in self.kernels)
 
     def __str__(self) -> str:
-        head = (f"{len(self.kernels)} kernels, {amount(self.bytes_moved, 'B')} moved, {amount(self.flops, 'flop')}, "
-                f"peak {amount(self.peak_bytes, 'B')}")
+        head = (f"{count(len(self.kernels), 'kernel')}, {amount(self.bytes_moved, 'B')} moved, "
+                f"{amount(self.flops, 'flop')}, peak {amount(self.peak_bytes, 'B')}")
         lines = [f"  {n}. {k}" for n, k in enumerate(self.kernels, 1)]
         return "\n".join([head, *lines, *(f"  {note}" for note in self.explain)])
 

@@ -271,6 +271,12 @@ def test_demo(which, picture, tmp_path, backend):
     assert (tmp_path / "pictures" / picture).read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_demo_that_can_not_write_says_so_before_it_runs(tmp_path):
+    (tmp_path / "taken").write_text("")
+    done = graphc("demo", "denoise", "--out", tmp_path / "taken", cwd=tmp_path, status=2)
+    assert done.stderr.startswith("graphc: --out ") and "File exists" in done.stderr and not done.stdout
+
+
 def test_the_examples_run_as_scripts(tmp_path):
     done = subprocess.run([sys.executable, ROOT / "examples" / "kmeans_digits.py", tmp_path], cwd=tmp_path,
                           capture_output=True, text=True)

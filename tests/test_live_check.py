@@ -116,7 +116,7 @@ def test_debug_levels(capsys):
         return gc.atan(gc.asarray(np.ones((n, 7)))) + 5.5
 
     kernels = said(2, capsys, fresh(2))
-    assert "1 kernels, " in kernels and "B read, " in kernels and "after simplify" not in kernels
+    assert "1 kernel, " in kernels and "B read, " in kernels and "after simplify" not in kernels
     graphs = said(3, capsys, fresh(3))
     places = [graphs.index(stage) for stage in ("recorded:", "after simplify:", "schedule:", "kernels:")]
     assert places == sorted(places)

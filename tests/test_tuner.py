@@ -222,6 +222,6 @@ def test_the_command_tunes_a_script(tmp_path: Path):
         assert done.returncode == 0, done.stderr
         return done.stdout
     shown = tune("--seconds", "60")
-    assert "1 kernels tried" in shown and "column_m2" in shown
+    assert "1 kernel tried" in shown and "column_m2" in shown
     assert "nothing new to tune" in tune()
     assert in_a_process(tmp_path / "cache")[1:3] == ["0", "0"]

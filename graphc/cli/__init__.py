@@ -7,6 +7,7 @@ quick.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -36,6 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class UsageError(Exception):
     """A command line that cannot be carried out; the text is one line."""
+
+
+def check_writable(out: str | os.PathLike) -> None:
+    """Make the folder of --out. UsageError where that, or a file in it, is not possible."""
+    import tempfile
+    try:
+        os.makedirs(out, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UsageError(f"--out {out}: {error.strerror or error}") from None
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:

@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from graphc.cli import check_writable
 from graphc.cli.target import use_backend
 from graphc.errors import GraphcError
 
@@ -24,6 +25,7 @@ def demo(options: Namespace) -> int:
         raise GraphcError(f"the demo needs {' and '.join(missing)}", op="graphc demo", site="the command line",
                           fix="pip install 'graphc[demo]'")
     use_backend(options.backend)
+    check_writable(options.out)
     folder = Path(graphc.examples.__file__).parent
     failed = False
     for name in EXAMPLES if options.which == "all" else [options.which]:

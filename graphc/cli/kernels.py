@@ -7,13 +7,12 @@ import json
 import linecache
 import os
 import sys
-import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graphc.cli import UsageError
+from graphc.cli import UsageError, check_writable
 from graphc.cli.target import collect, dialect_of_absent, say_if_none
 from graphc.units import amount, count
 
@@ -24,7 +23,7 @@ LINES = 12  # of the user's program, shown for one kernel by `explain`
 def dump_kernels(options: argparse.Namespace) -> int:
     """Show every kernel that a program needed, in order, or write each to a file."""
     if options.out:
-        _check_writable(Path(options.out))  # before the program runs, which may take long
+        check_writable(Path(options.out))  # before the program runs, which may take long
     backend = options.backend or dialect_of_absent(os.environ.get("GRAPHC_BACKEND"))
     found = collect(options.target, options.arguments, backend, absent=True)
     kernels = [kernel for plan in found.plans for kernel in plan.kernels]
@@ -119,23 +118,13 @@ def _show(kernels: list[Any]) -> None:
         console.print(Syntax(text, "c", theme="ansi_dark", background_color="default", word_wrap=False))
 
 
-def _check_writable(folder: Path) -> None:
-    """Make the folder. UsageError where that, or a file in it, is not possible."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UsageError(f"--out {folder}: {error.strerror or error}") from None
-
-
 def _write(folder: Path, kernels: list[Any], form: str, backend: str | None) -> None:
     from graphc import codegen
 
     if form == "json":
         objects = [as_dict(number, kernel) for number, kernel in enumerate(kernels, 1)]
         (folder / "kernels.json").write_text(json.dumps(objects, indent=2) + "\n")
-        print(f"{len(kernels)} kernels in {folder / 'kernels.json'}")
+        print(f"{count(len(kernels), 'kernel')} in {folder / 'kernels.json'}")
         return
     suffix = codegen.suffix_of(_dialect(backend))
     for number, kernel in enumerate(kernels, 1):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING
 
 from graphc.cli import UsageError
 from graphc.cli.target import collect, say_if_none, use_backend
-from graphc.units import duration
+from graphc.units import count, duration
 
 if TYPE_CHECKING:
     from graphc.tuner import Result
@@ -19,8 +20,8 @@ def tune(options: argparse.Namespace) -> int:
     from graphc import driver, tuner
     from graphc.config import settings
 
-    if options.seconds is not None and not options.seconds > 0:
-        raise UsageError("--seconds: more than 0")
+    if options.seconds is not None and not 0 < options.seconds < math.inf:
+        raise UsageError("--seconds: more than 0, and finite")
     use_backend(options.backend)
     backend = driver.current_backend()
     if backend.dialect is None:
@@ -32,7 +33,8 @@ def tune(options: argparse.Namespace) -> int:
             found = collect(options.target, options.arguments, None)
     finally:
         tuner.watchers.remove(results.append)
-    _show(results)
+    if any(plan.kernels for plan in found.plans):
+        _show(results)
     say_if_none(found)
     if tuner.unfinished:
         print(f"graphc: the time was up before {tuner.unfinished} more kernels; run it again", file=sys.stderr)
@@ -48,7 +50,7 @@ def _show(results: list[Result]) -> None:
         console.print("nothing new to tune: each kernel of the program was tuned before or can be cut in one way only")
         return
     faster = sum(bool(result.choices) for result in results)
-    table = Table(title=f"{len(results)} kernels tried, {faster} faster", title_justify="left")
+    table = Table(title=f"{count(len(results), 'kernel')} tried, {faster} faster", title_justify="left")
     table.add_column("kernel", overflow="fold")
     for name in ("before", "after", "gain"):
         table.add_column(name, justify="right", no_wrap=True)
