@@ -11,7 +11,7 @@ from typing import Any
 
 from graphc import driver
 from graphc.api.called import called
-from graphc.api.record import anew, as_tensor, common_device, reshape_to, scalar, wrap
+from graphc.api.record import anew, as_tensor, common_device, reshape_to, scalar, weak_dtype, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops
@@ -226,7 +226,6 @@ def _kind(value: Any) -> str:
 # --------------------------------------------------------------------------------------------------------------- trees
 
 _NUMBERS = (bool, int, float, complex, Scalar)
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}     # of dtypes: each holds the numbers of those before it
 
 
 class _Tree:
@@ -290,8 +289,8 @@ class _Tree:
                    for place, weak, t in zip(self.places, self.weak, self.tensors, strict=True)]
         if any(n is not None for n in numbers):
             after, _ = turn([p if n is None else n for p, n in zip(places(), numbers, strict=True)])
-            self.tensors = [t if n is None or _KINDS[t.dtype.kind] > _KINDS[new.dtype.kind]
-                            else wrap(scalar(n, new.dtype, self.name))
+            self.tensors = [wrap(scalar(n, new.dtype, self.name))
+                            if n is not None and weak_dtype(n, new.dtype) is new.dtype else t
                             for t, n, new in zip(self.tensors, numbers, after, strict=True)]
         self.weak = [False] * len(self.weak)
         carry = places()

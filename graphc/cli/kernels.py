@@ -23,7 +23,7 @@ LINES = 12  # of the user's program, shown for one kernel by `explain`
 def dump_kernels(options: argparse.Namespace) -> int:
     """Show every kernel that a program needed, in order, or write each to a file."""
     if options.out:
-        check_writable(Path(options.out))  # before the program runs, which may take long
+        check_writable(options.out)  # before the program runs, which may take long
     backend = options.backend or dialect_of_absent(os.environ.get("GRAPHC_BACKEND"))
     found = collect(options.target, options.arguments, backend, absent=True)
     kernels = [kernel for plan in found.plans for kernel in plan.kernels]
