@@ -14,8 +14,9 @@ from programs import of_seed
 
 # Sizes from which on kernels are made in other ways.
 SIZES = {
-    "graphc.passes.lower": {"STREAM": 0, "SHORT_ROWS": 0}, "graphc.passes.short_rows": {"ENOUGH": 0},
-    "graphc.passes.split": {"MIN_ELEMENTS": 64, "LEAST_TERMS": 64}, "graphc.passes.fuse": {"SERIAL_ELEMENTS": 16},
+    "graphc.passes.lower": {"STREAM": 0, "READS": sys.maxsize, "SHORT_ROWS": 0},
+    "graphc.passes.short_rows": {"ENOUGH": 0}, "graphc.passes.split": {"MIN_ELEMENTS": 64, "LEAST_TERMS": 64},
+    "graphc.passes.fuse": {"SERIAL_ELEMENTS": 16},
     "graphc.passes.contract": {"LEAST_FAR": 0, "FAR_COLUMNS": 0, "LEAST_SWEPT": 1},
     "graphc.passes.evaluate": {"PACKED": 16},
     "graphc.passes.chunks": {"MAP_CHUNK": 64, "LONG_CHUNK": 256, "ROW_CHUNK": 64},

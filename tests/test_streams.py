@@ -31,6 +31,16 @@ def test_only_what_no_cache_holds_is_streamed(backend):
         assert "gc_stream" not in kernel.source
 
 
+def test_results_that_are_a_small_part_are_kept(streams):
+    """A cache may hold them, though not all that is moved: of three arrays, or as bytes of two. But a single array is
+    asked for early."""
+    for shape in ((4096,), (16, 256)):
+        x, y, z = (gc.asarray(np.zeros(shape, np.float32)) for _ in range(3))
+        for value, streamed in ((x + y, True), (x + y * z, False), (x > y, False), (x > 0, True)):
+            (kernel,) = gc.plan(value).kernels
+            assert ("gc_stream(" in kernel.source) == streamed
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "int16", "complex64"])
 def test_streamed_results_have_the_same_bits(streams, monkeypatch, dtype):
     random = np.random.default_rng(7)

@@ -6,6 +6,7 @@ split there and the group is lowered again, so that loops run over the common re
 """
 from __future__ import annotations
 
+import sys
 from math import prod
 
 from msgspec import Struct, field
@@ -38,7 +39,8 @@ from graphc.passes.weigh import Weighted
 STREAMED_ROW = 512          # bytes of a row that is stored past the caches, at least
 TURNED = 64                 # columns of a block of rows: the lines that they lie in should stay there too
 CONTRACT_TILE = 64          # of a contraction: the accumulators of one row stay in registers
-STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one
+STREAM = 48 << 20           # bytes that a map moves from which its results bypass the caches: beyond a large one,
+READS = 2                   # if it reads at most so many for each that it writes: these are then not read first
 MAX_REFINEMENTS = 8
 NARROW = 4                  # the last axis of a map up to this length is written out, and the one before vectorised
 SQUARE = 16                 # elements of several last axes that are written out, for vectors of such squares
@@ -484,19 +486,22 @@ class Lowering:
         elements = prod(a.extent for a in nest) * len(self.places)
         return lanes if few and elements >= SHORT_ROWS else 0
 
-    def _streams(self, nodes: tuple[Node, ...]) -> bool:
+    def _streams(self) -> bool:
         """Whether a map over one axis, or over rows or squares of whole lines of a cache, moves so much that no part of
-        its results will stay in one."""
+        its results will stay in one. If it reads several times what it writes, they may, and little would be saved; but
+        these loops alone ask early for a single array, or for what is gathered."""
         if self.kind != "map" or self.schedule.target.group:
             return False
         squares = self.block is not None and self.width == TURNED
         rows = [self.axes[-1].extent * n.dtype.itemsize for n in self.written]
         lines = all(row % LINE == 0 and (squares or row >= STREAMED_ROW) for row in rows)
-        if len(self.axes) == 1:
-            return sum(n.size * n.dtype.itemsize for n in nodes) >= STREAM
-        most = prod(axis.extent for axis in self.axes)      # elements of an array that are read
-        moved = sum(min(n.size, most) * n.dtype.itemsize for n in nodes)
-        return lines and (squares or self.block is None) and moved >= STREAM
+        if len(self.axes) > 1 and not (lines and (squares or self.block is None)):
+            return False
+        most = prod(axis.extent for axis in self.axes) if len(self.axes) > 1 else sys.maxsize    # elements of an array
+        read, written = (sum(min(n.size, most) * n.dtype.itemsize for n in nodes)
+                         for nodes in (self.reader.buffers, self.written))
+        asks = len(self.reader.buffers) == 1 or bool(self.reader.gathered)
+        return read + written >= STREAM and (asks or read <= READS * written)
 
     def finish(self) -> LoweredKernel:
         inputs, outputs = list(self.reader.buffers), list(self.written)
@@ -512,16 +517,15 @@ class Lowering:
             body += self._loops(stage)
         renumber = {-1 - k: len(inputs) + k for k in range(len(outputs))}
         parallel = self.axes if self.tiled else tuple(a for a in self.axes if a.extent != 1)
-        nodes = tuple(inputs + outputs)
         lanes = self._lanes()
         kernel = Kernel(
             name=_name(self.group), buffers=buffers_of(inputs, outputs), params=tuple(self.reader.params.items()),
             parallel=parallel, tiled=self.tiled, width=self.width,
             chunk=chunk_of(self, whole_rows=self.tiled and lanes > 0), strip=chosen(self.choices, "strip"),
-            streams=self._streams(nodes), lanes=lanes,
+            streams=self._streams(), lanes=lanes,
             body=place(tuple(body), renumber, self.axes[-1] if self.tiled else None), unrolled=self.reader.unrolled,
             prologue=place(tuple(self.prologue), renumber, None))
-        return LoweredKernel(kernel, nodes, self.group, self.base)
+        return LoweredKernel(kernel, tuple(inputs + outputs), self.group, self.base)
 
 
 def _name(group: Group) -> str:

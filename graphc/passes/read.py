@@ -37,7 +37,7 @@ class Reader:
         self._places: dict[int, int] = {}           # program parameter -> its place there, by which kernels name it
         self.unrolled = False                       # whether a short reduction became an expression
         self._answers: dict[tuple, Node] = {}
-        self._data: dict[Node, str] = {}
+        self.gathered: dict[Node, str] = {}         # what stands for a place along an axis, and its name
         self._inside: dict[Axis, Index] = {}        # stand for indices that are inside wherever their value matters
         self._stand_in: dict[tuple[Index, int], Index] = {}
 
@@ -150,7 +150,7 @@ class Reader:
         along = node.op is TAKE_ALONG
         axis, rank = node.attrs[0], 1 if along else len(positions.shape)
         expr = yield positions, index if along else index[axis:axis + rank], mask
-        name = self._data.setdefault(expr, f"g{len(self._data)}")
+        name = self.gathered.setdefault(expr, f"g{len(self.gathered)}")
         at = ix.of(Data(name, expr, (0, max(src.shape[axis] - 1, 0))))
         return (yield src, (*index[:axis], at, *index[axis + rank:]), mask)
 
