@@ -10,7 +10,7 @@ import pytest
 from test_jit import traces
 
 import graphc as gc
-from graphc.errors import IntegerOverflow
+from graphc.errors import DTypeError, IntegerOverflow
 from graphc.pytree import flatten
 from graphc.tracing.written_out import MISS
 
@@ -239,3 +239,33 @@ def test_numbers_that_set_the_distance_of_samples(backend, f):
     assert traces(jitted) == 1
     for a, b in ((1, 4), (2, 3), (-7, 7)):
         np.testing.assert_array_equal(np.asarray(jitted(a, b)), np.asarray(f(a, b)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("name", ["setitem", "full_like", "asarray", "put"])
+def test_a_float_becomes_an_integer_or_an_error(name, dtype):
+    """Without its fraction; lazily, traced and at a later call alike."""
+    def f(x, number):
+        y = x * 1
+        if name == "setitem":
+            y[1:] = number
+        elif name == "put":
+            gc.put(y, [0], number)
+        else:
+            y = y + (gc.full_like(x, number) if name == "full_like" else gc.asarray(number, dtype=dtype))
+        return y
+
+    x, jitted = gc.ones(3, dtype=dtype), gc.jit(f)
+    for number in (2.7, -0.5, 99.0, 3.0):
+        whole = int(number)
+        want = np.asarray({"setitem": [1, whole, whole], "put": [whole, 1, 1]}.get(name, [1 + whole] * 3), dtype)
+        np.testing.assert_array_equal(jitted(x, number).numpy(), want, strict=True)
+        np.testing.assert_array_equal(f(x, number).numpy(), want, strict=True)
+    for number, error in ((float("nan"), DTypeError), (float("-inf"), DTypeError), (1e30, IntegerOverflow),
+                          (1e300, IntegerOverflow)):
+        for call in (f, jitted, gc.jit(f)):
+            with pytest.raises(error):
+                call(x, number)
+        with pytest.raises(error):
+            gc.asarray([1.5, number], dtype=dtype)
+    assert jitted(x, 2.7).tolist() == f(x, 2.7).tolist()

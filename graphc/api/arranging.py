@@ -17,9 +17,8 @@ from graphc.api.manipulation import (
     _selected, atleast_2d, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, of_each, ravel, reshape,
     split, stack, swapaxes,
 )
-from graphc.api.record import (
-    anew, as_tensor, cast, from_numpy, normalize_axis, scalar, to_array, weak_dtype, wrap,
-)
+from graphc.api.numbers import scalar, weak_dtype
+from graphc.api.record import anew, as_tensor, cast, from_numpy, normalize_axis, to_array, wrap
 from graphc.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from graphc.ir import dtype as dt
 from graphc.tracing import Scalar

@@ -12,7 +12,8 @@ import numpy as np
 from graphc.api import record
 from graphc.api.axes import a_shape, an_int
 from graphc.api.elementwise import add, equal, floor, greater_equal, less_equal, multiply, where
-from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, scalar, wrap
+from graphc.api.numbers import check_fits, scalar
+from graphc.api.record import as_tensor, cast, expand_to, movement, reshape_to, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, TracerError, user_site
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
@@ -79,13 +80,8 @@ def _from_number(value, dtype: DType | None, copy: bool | None) -> Tensor:
         raise ArgumentError("a number has no memory to share", op="asarray", fix="leave copy=None")
     if dtype is None or isinstance(value, np.generic):
         return cast(as_tensor(value), dtype or as_tensor(value).dtype)
-    if isinstance(value, Scalar):
-        return cast(as_tensor(value, None), dtype) if isinstance(value.sample, float) and dtype.kind in "iu" else \
-            wrap(scalar(value, dtype, "asarray"))
-    if isinstance(value, complex) and dtype.kind in "biuf":
+    if isinstance(value.sample if isinstance(value, Scalar) else value, complex) and dtype.kind in "biuf":
         raise DTypeError(f"a complex number can't become {dtype}", op="asarray", fix="take its real part first")
-    if isinstance(value, float) and dtype.kind in "iu":
-        return cast(as_tensor(value), dtype)
     return wrap(scalar(value, dtype, "asarray"))
 
 
@@ -99,7 +95,7 @@ def _from_sequence(values, dtype: DType | None, device: str | None, copy: bool |
     if dtype is None and array.dtype == np.float64:
         dtype = default_float()
     if dtype is not None:
-        record.check_fits(array, dtype, "asarray")
+        check_fits(array, dtype, "asarray")
     # The array was made here, nobody else can write to it.
     fresh = array.flags.c_contiguous and (dtype is None or dtype.numpy == array.dtype)
     return record.from_numpy(array, dtype=dtype, copy=False if fresh else None, device=device)

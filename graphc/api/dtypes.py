@@ -5,7 +5,7 @@ import builtins
 
 from msgspec import Struct
 
-from graphc.api import record
+from graphc.api.numbers import bounds
 from graphc.api.record import as_tensor, cast
 from graphc.errors import DTypeError
 from graphc.ir import dtype as dtypes
@@ -130,7 +130,7 @@ def iinfo(type, /) -> iinfo_object:
     255
     """
     dtype = _dtype_of(type)
-    low, high = record.bounds(dtype)
+    low, high = bounds(dtype)
     if low is None:
         raise DTypeError(f"{dtype} is not an integer dtype", op="iinfo", fix="use finfo")
     return iinfo_object(dtype.bits, high, low, dtype)

@@ -14,6 +14,7 @@ import numpy as np
 
 from graphc.api import record
 from graphc.api.axes import an_int, refuse
+from graphc.api.numbers import bounds
 from graphc.api.record import as_float, as_tensor, binary, cast, filled, operands, unary, wrap
 from graphc.errors import ArgumentError, IntegerOverflow, PowerError
 from graphc.ir import dtype as dtypes
@@ -275,7 +276,7 @@ def clip(x, /, min=None, max=None, **options):
         if options:
             refuse(options, "clip")
     x = as_tensor(x, None, "clip")
-    low, high = record.bounds(x.dtype)
+    low, high = bounds(x.dtype)
     if min is not None and not (min.__class__ is int and low is not None and min <= low):
         x = binary(ops.MAXIMUM, x, min, "clip")
     if max is not None and not (max.__class__ is int and high is not None and max >= high):

@@ -17,6 +17,7 @@ from graphc.api.creation import iota
 from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
 from graphc.api.other_names import UPDATES, Elsewhere
+from graphc.api.numbers import scalar
 from graphc.api.record import (
     anew, as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap,
 )
@@ -25,6 +26,7 @@ from graphc.ir import dtype as dtypes
 from graphc.ir import ops
 from graphc.ir.node import Node, make, topological
 from graphc.tensor import Tensor
+from graphc.tracing import Scalar
 
 # ------------------------------------------------------------------------------------------------------------ reading
 
@@ -268,8 +270,11 @@ def _everywhere(value: Node, mask) -> Node | None:
 
 
 def _value(x: Tensor, value) -> Tensor:
-    if value.__class__ in (float, complex) and not _can_hold(x.dtype, value):
+    number = value.sample if value.__class__ is Scalar else value
+    if number.__class__ is complex and x.dtype.kind not in "bc":
         raise DTypeError(f"{value} can't be stored as {x.dtype}", op="setitem", fix="cast the tensor first")
+    if number.__class__ is float and x.dtype.kind in "iu":
+        return wrap(scalar(value, x.dtype, "setitem"))
     return cast(as_tensor(value, x, "setitem"), x.dtype)
 
 
@@ -284,10 +289,6 @@ def _combined(x: Tensor, value, name: str) -> Tensor:
         raise DTypeError(f"the result is {dtypes.promote(x.dtype, found.dtype)}, which can't be stored as {x.dtype}",
                          op=name, fix=f"cast the tensor first, or the value: gc.asarray(value).astype('{x.dtype}')")
     return cast(found, x.dtype)
-
-
-def _can_hold(dtype: dtypes.DType, value: float | complex) -> bool:
-    return dtype.kind in "bc" or not isinstance(value, complex) and (dtype.kind == "f" or np.isfinite(value))
 
 
 _COMBINE = {"add": add, "maximum": maximum, "minimum": minimum}

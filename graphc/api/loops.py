@@ -11,7 +11,8 @@ from typing import Any
 
 from graphc import driver
 from graphc.api.called import called
-from graphc.api.record import anew, as_tensor, common_device, reshape_to, scalar, weak_dtype, wrap
+from graphc.api.numbers import scalar, weak_dtype
+from graphc.api.record import anew, as_tensor, common_device, reshape_to, wrap
 from graphc.errors import ArgumentError, DTypeError, ShapeError, Site, user_site
 from graphc.ir import dtype as dt
 from graphc.ir import ops

@@ -7,6 +7,7 @@ from graphc.api import record
 from graphc.api.creation import linspace
 from graphc.api.elementwise import round
 from graphc.api.manipulation import _concat, _parts, _with, broadcast_to, flip, slice_axis, squeeze
+from graphc.api.numbers import check_fits
 from graphc.api.quantiles import median
 from graphc.api.record import as_tensor, cast, movement, normalize_axis
 from graphc.api.reductions import max as max_of
@@ -40,7 +41,7 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     if mode == "constant":
         values = _pairs(constant_values, x.shape, "values")
         if not isinstance(constant_values, np.ndarray | np.generic | Tensor):   # those wrap, as by astype
-            record.check_fits(values, x.dtype, "pad")
+            check_fits(values, x.dtype, "pad")
         return _pad_constant(record.anew(x), widths.tolist(), values)
     if mode not in _MODES:
         raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")

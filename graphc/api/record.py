@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import functools
 import operator
-from math import copysign, prod
+from math import prod
 
 import numpy as np
 
 from graphc import driver
 from graphc.api.laziness import SHORTEST, alarm, check, check_leaves
+from graphc.api.numbers import PYTHON_SCALARS, cached_scalars, fits, scalar, weak_dtype
 from graphc.errors import (
     ArgumentError, AxisError, BackendError, DTypeError, IntegerOverflow, ShapeError, TracerError, user_site,
 )
 from graphc.ir import dtype as dtypes
 from graphc.ir import ops
-from graphc.ir.dtype import DType, as_dtype, of_scalar, promote
+from graphc.ir.dtype import DType, as_dtype, promote
 from graphc.ir.node import Node, buffer, const, interned, make
 from graphc.ir.ops import Op
 from graphc.runtime.buffers import pool
@@ -50,77 +51,6 @@ def anew(x: Tensor) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------------ into tensors
 
-_PYTHON_SCALARS = frozenset((bool, int, float, complex, Scalar))
-_BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dtypes.ALL if d.kind in "iu"}
-_scalars: dict[tuple, Node] = {}  # (dtype, value) -> constant, for `binary`; no zeros, because 0.0 == -0.0
-_zeros: dict[DType, Node] = {}    # the constant of the integer 0
-_SCALAR_CACHE = 1024
-
-
-def scalar(value, dtype: DType, name: str) -> Node:
-    """A constant node. A Python integer that the dtype can't hold raises OverflowError, as in NumPy."""
-    if value.__class__ is Scalar:
-        return value.node(dtype)
-    if not value and (value.__class__ is int or value.__class__ is float and copysign(1.0, value) > 0):
-        node = _zeros.get(dtype)
-        if node is None:
-            node = _zeros[dtype] = const(value, dtype)
-        return node
-    node = _scalar(value, dtype, name)
-    if value and value == value:
-        if len(_scalars) >= _SCALAR_CACHE:
-            _scalars.clear()
-        _scalars[dtype, value] = node
-    return node
-
-
-def _scalar(value, dtype: DType, name: str) -> Node:
-    if value.__class__ is int:
-        if dtype.kind in "iu":
-            if not _fits(value, dtype):
-                raise IntegerOverflow(f"the integer {value} does not fit {dtype}", op=name,
-                                      fix=f"cast the tensor first, e.g. x.astype({_smallest_int(value, dtype)!r})")
-        elif dtype.kind in "fc":
-            try:
-                value = float(value)
-            except OverflowError:
-                raise IntegerOverflow(f"an integer of {value.bit_length()} bits fits no {dtype}", op=name) from None
-    elif value.__class__ is float and not -6e4 < value < 6e4:
-        with np.errstate(over="ignore"):  # 1e300 as float32 is inf, silently
-            return const(value, dtype)
-    return const(value, dtype)
-
-
-def weak_dtype(value, beside: DType | None) -> DType:
-    """The dtype that a Python number takes beside a tensor of that dtype, or (None) by itself."""
-    if beside is None and value.__class__ is int and _BOUNDS[dtypes.int64][1] < value <= _BOUNDS[dtypes.uint64][1]:
-        return dtypes.uint64
-    sample = value.sample if value.__class__ is Scalar else value
-    return as_dtype(sample.__class__) if beside is None else of_scalar(sample, beside)
-
-
-def _fits(value: int, dtype: DType) -> bool:
-    return _BOUNDS[dtype][0] <= value <= _BOUNDS[dtype][1]
-
-
-def check_fits(array: np.ndarray, dtype: DType, name: str) -> None:
-    """Raise IntegerOverflow where an array of a user's Python integers does not fit the dtype that they shall have."""
-    if dtype in _BOUNDS and array.dtype.kind in "iu" and array.size:
-        least, most = int(array.min()), int(array.max())
-        if not (_fits(least, dtype) and _fits(most, dtype)):
-            raise IntegerOverflow(f"integers from {least} to {most} do not fit {dtype}", op=name)
-
-
-def bounds(dtype: DType) -> tuple[int | None, int | None]:
-    """The least and the greatest value of an integer dtype; None, None for others."""
-    return _BOUNDS.get(dtype, (None, None))
-
-
-def _smallest_int(value: int, beside: DType) -> str:
-    fitting = (d.name for d in _BOUNDS if _fits(value, d) and all(_fits(bound, d) for bound in _BOUNDS[beside]))
-    return next(fitting, "float64")
-
-
 def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool = False) -> Tensor:
     """x as a Tensor. A Python number beside `like` takes its dtype weakly (NEP 50); arrays are copied, see asarray.
 
@@ -128,9 +58,9 @@ def as_tensor(x, like: Tensor | None = None, name: str = "asarray", floats: bool
     """
     if isinstance(x, Tensor):
         return x
-    if x.__class__ in _PYTHON_SCALARS:
+    if x.__class__ in PYTHON_SCALARS:
         dtype = weak_dtype(x, None if like is None else like.node.dtype)
-        if floats and x.__class__ is int and dtype is dtypes.int64 and not _fits(x, dtype):
+        if floats and x.__class__ is int and dtype is dtypes.int64 and not fits(x, dtype):
             dtype = dtypes.float64
         return wrap(scalar(x, dtype, name))
     if isinstance(x, np.generic):
@@ -296,16 +226,16 @@ def operands(a, b, name: str) -> tuple[Node, Node]:
         if b.__class__ is Tensor:
             return na, b.node
         if b.__class__ is float and na.dtype.kind == "f" or b.__class__ is int and na.dtype.kind in "iuf":
-            return na, _scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
+            return na, cached_scalars.get((na.dtype, b)) or scalar(b, na.dtype, name)
     elif b.__class__ is Tensor:
         nb = b.node
         if a.__class__ is float and nb.dtype.kind == "f" or a.__class__ is int and nb.dtype.kind in "iuf":
-            return _scalars.get((nb.dtype, a)) or scalar(a, nb.dtype, name), nb
-    if a.__class__ in _PYTHON_SCALARS and b.__class__ not in _PYTHON_SCALARS:
+            return cached_scalars.get((nb.dtype, a)) or scalar(a, nb.dtype, name), nb
+    if a.__class__ in PYTHON_SCALARS and b.__class__ not in PYTHON_SCALARS:
         nb, na = _beside(as_tensor(b, None, name), a, name)
         return na, nb
     a = as_tensor(a, None, name)
-    return _beside(a, b, name) if b.__class__ in _PYTHON_SCALARS else (a.node, as_tensor(b, None, name).node)
+    return _beside(a, b, name) if b.__class__ in PYTHON_SCALARS else (a.node, as_tensor(b, None, name).node)
 
 
 def _beside(x: Tensor, value, name: str) -> tuple[Node, Node]:

@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from graphc import canonical, driver
 from graphc.api.laziness import unlimited
-from graphc.api.record import scalar, wrap
+from graphc.api.numbers import scalar
+from graphc.api.record import wrap
 from graphc.config import settings
-from graphc.errors import IntegerOverflow, JitError, OutOfMemory
+from graphc.errors import DTypeError, IntegerOverflow, JitError, OutOfMemory
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, const_of_words, const_words
@@ -437,16 +438,16 @@ class Source(Struct, frozen=True):
 
 
 def word_of(value, dtype: DType) -> int:
-    """A Python number as the word that a kernel takes: the bits of what `record.scalar` would make of it."""
+    """A Python number as the word that a kernel takes: the bits of what `numbers.scalar` would make of it."""
     pack = _PACKED.get(dtype)
     if pack is not None:
         try:
             return _WORD.unpack(pack(value))[0]
-        except (OverflowError, struct.error):   # infinite in float32, or an integer that does not fit: as recorded
+        except (OverflowError, struct.error):   # infinite in float32, no integer or none that fits: as recorded
             pass
     try:
         return const_words(scalar(value, dtype, "jit"))
-    except IntegerOverflow:
+    except (IntegerOverflow, DTypeError):
         raise Unfit from None
 
 
