@@ -183,6 +183,7 @@ WRONG = [
     (["script.py", "--out", "script.py/x"], "--out script.py/x: Not a directory"),
     (["nomodule:f"], "there is no module nomodule"),
     (["mine.deeper:f"], "there is no module mine.deeper"),
+    (["./mine.py:one"], "mine.py is a file; its function is mine:one, from this folder"),
     (["mine:nothing"], "module mine has no function nothing"),
     (["mine:X"], "module mine has no function X"),
     (["mine:one"], "mine:one cannot be called without arguments"),

@@ -156,6 +156,9 @@ def _function(target: str) -> Callable:
     """The function of MODULE:FUNC. An error inside the module is the program's own and passes through."""
     name, _, attribute = target.partition(":")
     parts = name.split(".")
+    if name.endswith(".py") and os.path.exists(name):
+        module = os.path.relpath(name).removesuffix(".py").replace(os.sep, ".")
+        raise UsageError(f"{name} is a file; its function is {module}:{attribute}, from this folder")
     if not all(part.isidentifier() for part in (*parts, attribute)):
         raise UsageError(f"{target} is neither a file nor MODULE:FUNC")
     for count in range(1, len(parts) + 1):  # a parent is imported to find its child
