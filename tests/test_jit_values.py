@@ -10,7 +10,7 @@ import pytest
 from test_jit import traces
 
 import graphc as gc
-from graphc.errors import DTypeError, IntegerOverflow
+from graphc.errors import DTypeError, IntegerOverflow, JitError, TracerError
 from graphc.pytree import flatten
 from graphc.tracing.written_out import MISS
 
@@ -269,3 +269,21 @@ def test_a_float_becomes_an_integer_or_an_error(name, dtype):
         with pytest.raises(error):
             gc.asarray([1.5, number], dtype=dtype)
     assert jitted(x, 2.7).tolist() == f(x, 2.7).tolist()
+
+
+def test_tensors_that_are_recorded_alike_are_donated():
+    """As zeros are, with which a state begins: they share their memory, and are two."""
+    start = gc.asarray(np.arange(4.0))
+    for make in (lambda: gc.zeros(4), lambda: gc.realize(gc.zeros(4)), lambda: start * 2):
+        jitted = gc.jit(lambda m, v: (m.at[0].set(1.0), v + 2), donate_argnums=(0, 1))
+        m, v, other = make(), make(), make()
+        want = other.numpy().copy()
+        for _ in range(3):
+            m, v = jitted(m, v)
+        assert m.tolist() == [1.0, *want[1:]] and v.tolist() == (want + 6).tolist() and other.tolist() == want.tolist()
+        m = make()
+        with pytest.raises(JitError, match="given twice"):
+            jitted(m, m)
+        assert gc.jit(lambda a, b: a + b, donate_argnums=0)(m, make()).tolist() == (want * 2).tolist()
+        with pytest.raises(TracerError, match="given away"):
+            m.tolist()

@@ -323,7 +323,7 @@ class Replay:
             tensor.node = buffer(dtype, shape, self._compute(nodes, self.words, ())[0], self.device, site)
             return tensor
         for k in self.donated:
-            _must_be_free(nodes, k)
+            _must_be_free(handles, nodes[k], k)
         self.steady = None
         for k in (*self.lost, *[k for k, _, _ in self.writes]):
             rebinding.of(handles[k], self)      # who holds on to its memory lets go
@@ -483,10 +483,9 @@ def _results(recorded: Recorded, leaves: list) -> tuple[list[tuple[str, Any]], l
 
 # --------------------------------------------------------------------------------------------------------------- memory
 
-def _must_be_free(nodes: list[Node], k: int) -> None:
-    """May the memory of this tensor be given away?"""
-    node = nodes[k]
-    if sum(other is node for other in nodes) > 1:
+def _must_be_free(handles: list[Tensor], node: Node, k: int) -> None:
+    """May this tensor be given away? Whether its memory is used, which others may share, is another question."""
+    if sum(other is handles[k] for other in handles) > 1:
         raise JitError(f"a donated tensor of shape {node.shape} is given twice", op="jit",
                        fix="give it once, or leave it out of donate_argnums")
     if node.value is not None and node.value.exports:
