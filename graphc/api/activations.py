@@ -15,7 +15,7 @@ from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import clip, erf, exp, expm1, log, log1p, tanh, where
 from graphc.api.manipulation import expand_dims, moveaxis, reshape
 from graphc.api.record import as_float, as_tensor, cast, elementwise, normalize_axis
-from graphc.errors import ArgumentError, DTypeError, ShapeError
+from graphc.errors import CLASSES, ArgumentError, DTypeError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.ir import ops
 
@@ -188,12 +188,21 @@ def log_softmax(x, /, axis: int | tuple[int, ...] = -1):
     return centred - log(red.sum(exp(centred), axis, keepdims=True))
 
 
-def _labels(x, n: int, name: str):
-    """Labels, checked when they are realized: IndexError with the user's line for one outside -n..n-1."""
+def _integers(x, name: str):
     x = as_tensor(x)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"labels are integers, not {x.dtype}", op=name)
-    return elementwise(ops.CHECK_INDEX, name, x, attrs=(n,))
+    return x
+
+
+def labels_of(x, n: int, name: str):
+    """Labels of n classes, checked when they are realized: IndexError with the user's line for one outside 0..n-1. A
+    negative one does not count from the end: -1 often stands for no label."""
+    x = _integers(x, name)
+    if x.dtype.kind == "i":
+        x = cast(x, dt.int64)
+        x = where(x < 0, x - n, x)
+    return elementwise(ops.CHECK_INDEX, name, x, attrs=(n, CLASSES))
 
 
 def _is_label(labels, n: int):
@@ -211,7 +220,7 @@ def one_hot(x, /, num_classes: int, *, dtype=None):
     [[1, 0, 0], [0, 0, 1]]
     """
     n = an_int(num_classes, "one_hot", "num_classes")
-    found = _is_label(_labels(x, n, "one_hot"), n)
+    found = _is_label(elementwise(ops.CHECK_INDEX, "one_hot", _integers(x, "one_hot"), attrs=(n,)), n)
     return cast(found, dt.default_float() if dtype is None else dt.as_dtype(dtype))
 
 
@@ -243,7 +252,7 @@ def cross_entropy(logits, target, /, axis: int = -1, *, reduction: str = "mean",
             raise ShapeError(f"labels of shape {target.shape} do not fit logits of shape {logits.shape}",
                              op="cross_entropy")
         kept = None if ignore_index is None else target != ignore_index
-        own = _is_label(_labels(target if kept is None else where(kept, target, 0), n, "cross_entropy"), n)
+        own = _is_label(labels_of(target if kept is None else where(kept, target, 0), n, "cross_entropy"), n)
         chosen = where(own, scores, 0.0)
         counts = None if weight is None else red.sum(where(own, weight, 0.0), -1)
         if kept is not None:

@@ -378,9 +378,9 @@ def _pooled(op: str, n: int, x, kernel, stride, padding, dilation, ceil: bool, f
     pads = []
     for size, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation, strict=True):
         rest = size + 2 * p - (d * (k - 1) + 1)
-        count = rest // s + 1
-        if ceil and rest > 0 and rest % s and count * s < size + p:
-            count += 1
+        count = -(-rest // s) + 1 if ceil else rest // s + 1
+        if ceil and (count - 1) * s >= size + p:
+            count -= 1
         pads.append((p, max(p, (count - 1) * s + d * (k - 1) + 1 - size - p)))
     windows = _windows(_padded(x, pads, fill), kernel, stride, dilation, op)
     return windows, x.shape[2:], kernel, stride, padding, batched

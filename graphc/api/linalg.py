@@ -35,6 +35,7 @@ from graphc.api.padding import pad
 from graphc.api.products import matmul, promoted, sum_of_products
 from graphc.api.record import as_float, as_tensor, broadcast_shapes, cast, normalize_axis
 from graphc.errors import ArgumentError, ShapeError
+from graphc.tracing import Scalar
 
 __all__ = [
     "Eigh", "LeastSquares", "LinAlgError", "QR", "SVD", "Slogdet", "cholesky", "cond", "cross", "det", "diag",
@@ -254,7 +255,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     """
     x = as_float(x, "vector_norm")
     size = abs_(x)
-    if not isinstance(ord, int | float | np.integer | np.floating):
+    if not isinstance(ord, int | float | np.integer | np.floating | Scalar):
         raise ArgumentError(f"there is no vector norm {ord!r}", op="vector_norm",
                             fix="use inf, -inf, 0 or another number")
     if ord == inf:
@@ -268,7 +269,11 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     if ord == 2:
         powers = red.squares(cast(x, x.dtype.accumulator))
     else:
-        powers = cast(size, size.dtype.accumulator) ** ord
+        wide = cast(size, size.dtype.accumulator)
+        if 0 < ord < 1:     # the slope at 0 is infinite: it takes part in no gradient
+            powers = where(wide == 0, 0.0, where(wide == 0, 1.0, wide) ** ord)
+        else:
+            powers = wide ** ord
     return cast(red.root(red.sum(powers, axis, keepdims=keepdims), ord), size.dtype)
 
 

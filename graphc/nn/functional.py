@@ -44,7 +44,8 @@ def linear(x, weight, bias=None):
 
 
 def embedding(index, weight):
-    """Rows of (words, width) by integers of any shape: (..., width). IndexError, when realized, for a bad one."""
+    """Rows of (words, width) by integers of any shape: (..., width). IndexError, when realized, for a bad one; negative
+    ones count from the end, as in NumPy."""
     return gc.take(weight, index, axis=0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp, log, pi
 
 import graphc as gc
+from graphc.api.activations import labels_of
 from graphc.errors import ArgumentError, warn
 
 
@@ -48,11 +49,18 @@ def l1(prediction, target, reduction: str = "mean"):
     return _reduced(gc.abs(_difference(prediction, target, "l1")), reduction, "l1")
 
 
+def _near(difference, bend):
+    """Whether a difference is at most the bend; it, or else 0, as the gradient of what is not used must be finite; and
+    its size: |d| * |d| would have no second derivative at 0."""
+    size = gc.abs(difference)
+    near = size <= bend
+    return near, gc.where(near, difference, 0), size
+
+
 def huber(prediction, target, delta: float = 1.0, reduction: str = "mean"):
     """Quadratic up to delta, linear beyond. Huber (1964)."""
-    difference = _difference(prediction, target, "huber")
-    size = gc.abs(difference)       # |d| * |d| would have no second derivative at 0
-    losses = gc.where(size <= delta, 0.5 * difference * difference, delta * (size - 0.5 * delta))
+    near, difference, size = _near(_difference(prediction, target, "huber"), delta)
+    losses = gc.where(near, 0.5 * difference * difference, delta * (size - 0.5 * delta))
     return _reduced(losses, reduction, "huber")
 
 
@@ -65,9 +73,8 @@ def smooth_l1(prediction, target, beta: float = 1.0, reduction: str = "mean"):
     """
     if beta < 0:
         raise ArgumentError(f"beta must not be negative, as {beta} is", op="smooth_l1")
-    difference = _difference(prediction, target, "smooth_l1")
-    size = gc.abs(difference)
-    losses = gc.where(size < beta, difference * difference * (0.5 / beta), size - 0.5 * beta) if beta else size
+    near, difference, size = _near(_difference(prediction, target, "smooth_l1"), beta)
+    losses = gc.where(near, difference * difference * (0.5 / beta), size - 0.5 * beta) if beta else size
     return _reduced(losses, reduction, "smooth_l1")
 
 
@@ -81,8 +88,8 @@ def _weighted(losses, weight):
 
 
 def bce(probability, target, reduction: str = "mean", weight=None):
-    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch, where their
-    gradient is 0. weight: a factor on each loss, which broadcasts."""
+    """Binary cross entropy of probabilities in [0, 1]; logarithms are cut off at -100, as in PyTorch, and have no
+    gradient there: `bce_with_logits` has one. weight: a factor on each loss, which broadcasts."""
     yes, no = (_log(p) for p in (probability, 1 - probability))
     losses = -_told(target * yes + (1 - target) * no, probability, target, "bce")
     return _reduced(_weighted(losses, weight), reduction, "bce")
@@ -98,11 +105,12 @@ def bce_with_logits(logits, target, reduction: str = "mean", pos_weight=None, we
     >>> gc.nn.bce_with_logits(gc.asarray([0.0]), gc.asarray([1.0]), pos_weight=3.0).item()
     2.0794415416798357
     """
-    if pos_weight is None:
-        losses = gc.softplus(logits) - _told(logits * target, logits, target, "bce_with_logits")
-    else:
-        unlike = _told((1 - target) * logits, logits, target, "bce_with_logits")
-        losses = unlike + (1 + (pos_weight - 1) * target) * gc.softplus(-logits)
+    # softplus(-|x|), and a part of x that cancels nothing; the gradient at 0 is that of x > 0 and of x < 0
+    positive = logits > 0
+    small = gc.softplus(gc.where(positive, -logits, logits))
+    of_target = -target if pos_weight is None else -pos_weight * target
+    large = _told(gc.where(positive, 1 - target, of_target) * logits, logits, target, "bce_with_logits")
+    losses = large + (small if pos_weight is None else (1 + (pos_weight - 1) * target) * small)
     return _reduced(_weighted(losses, weight), reduction, "bce_with_logits")
 
 
@@ -118,7 +126,7 @@ def nll(log_probabilities, target, reduction: str = "mean", weight=None, ignore_
     """
     target = gc.asarray(target)
     kept = None if ignore_index is None else target != ignore_index
-    label = target if kept is None else gc.where(kept, target, 0)
+    label = labels_of(target if kept is None else gc.where(kept, target, 0), log_probabilities.shape[-1], "nll")
     losses = -gc.take_along_axis(log_probabilities, label.expand_dims(-1), axis=-1).squeeze(-1)
     if weight is None and kept is None:
         return _reduced(losses, reduction, "nll")
@@ -130,14 +138,15 @@ def nll(log_probabilities, target, reduction: str = "mean", weight=None, ignore_
 
 def kl(log_prediction, target, reduction: str = "mean", log_target: bool = False):
     """Kullback-Leibler divergence of a prediction, given by its logarithm, from target probabilities, which log_target
-    says are given by theirs.
+    says are given by theirs. A target of 0 adds 0, whatever is predicted.
 
     "mean" is over all elements; "batchmean" divides the sum by the size of axis 0, which is the divergence.
     """
     if log_target:
         losses = gc.exp(target) * (target - log_prediction)
     else:
-        losses = gc.where(target > 0, target * (gc.log(gc.where(target > 0, target, 1)) - log_prediction), 0)
+        never = target == 0
+        losses = gc.where(never, 0, target * (gc.log(gc.where(never, 1, target)) - log_prediction))
     _told(losses, log_prediction, target, "kl")
     if reduction == "batchmean":
         return losses.sum() / losses.shape[0]
@@ -166,7 +175,8 @@ def poisson_nll(prediction, target, log_input: bool = True, full: bool = False, 
 
 
 def gaussian_nll(prediction, target, variance, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
-    """Minus the log-likelihood under normal laws of these means and variances, the latter at least eps.
+    """Minus the log-likelihood under normal laws of these means and variances, the latter at least eps; the gradient
+    passes to smaller ones as if they were eps, as in PyTorch.
 
     full: with the constant log(2 pi) / 2. Nix & Weigend (1994). The variance broadcasts.
 
@@ -174,7 +184,8 @@ def gaussian_nll(prediction, target, variance, full: bool = False, eps: float = 
     >>> gc.nn.gaussian_nll(gc.asarray([3.0]), gc.asarray([1.0]), gc.asarray([1.0])).item()
     2.0
     """
-    variance, difference = gc.maximum(variance, eps), _difference(prediction, target, "gaussian_nll")
+    variance = variance + gc.stop_gradient(gc.where(variance < eps, eps - variance, 0))
+    difference = _difference(prediction, target, "gaussian_nll")
     losses = 0.5 * (gc.log(variance) + difference * difference / variance)
     return _reduced(losses + 0.5 * log(2 * pi) if full else losses, reduction, "gaussian_nll")
 
@@ -223,9 +234,10 @@ def multi_margin(scores, target, p: int = 1, margin: float = 1.0, reduction: str
     0.25
     """
     n = scores.shape[-1]
-    own = gc.take_along_axis(scores, gc.asarray(target).expand_dims(-1), axis=-1)
+    label = labels_of(target, n, "multi_margin")
+    own = gc.take_along_axis(scores, label.expand_dims(-1), axis=-1)
     losses = gc.relu(margin - own + scores) ** p
-    others = gc.one_hot(target, n, dtype=losses.dtype) == 0
+    others = gc.one_hot(label, n, dtype=losses.dtype) == 0
     return _reduced(gc.where(others, losses, 0).sum(-1) / n, reduction, "multi_margin")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import graphc as gc
 from graphc.errors import ArgumentError, DTypeError, ShapeError
 from graphc.nn.module import Module
+from graphc.tracing import Scalar
 
 PHASES = 8          # factors up to which an axis is enlarged without indices
 _AXES = {"linear": 1, "bilinear": 2, "trilinear": 3}
@@ -58,12 +59,12 @@ def _sizes(x, axes: int, size, scale_factor) -> tuple[list[int], list[Fraction]]
     if (size is None) == (scale_factor is None):
         raise ArgumentError("give either size or scale_factor", op="interpolate")
     given = scale_factor if size is None else size
-    given = [given] * axes if isinstance(given, int | float) else list(given)
+    given = [given] * axes if isinstance(given, int | float | Scalar) else list(given)
     if len(given) != axes:
         raise ShapeError(f"{len(given)} sizes or factors for the {axes} sizes of shape {x.shape}", op="interpolate")
     old = x.shape[2:]
     if size is None:
-        factors = [Fraction(f).limit_denominator(2**20) for f in given]     # 1.3 is 13/10
+        factors = [Fraction(float(f)).limit_denominator(2**20) for f in given]     # 1.3 is 13/10
         sizes = [int(n * f) for n, f in zip(old, factors, strict=True)]
     else:
         sizes = [int(n) for n in given]
