@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import graphc as gc
 from graphc.config import settings
+from graphc.errors import IntegerOverflow, ShapeError
 from graphc.ir.node import topological
 
 SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (2, 1, 3, 4)]
@@ -403,3 +404,40 @@ def test_at_least_so_many_axes_of_several():
         for a, b in zip(found, want, strict=True):
             check(a, b)
         check(getattr(gc, name)(2), getattr(np, name)(2))
+
+
+@pytest.mark.parametrize("mode, name", [("constant", "constant_values"), ("linear_ramp", "end_values")])
+def test_padding_with_tensors_that_are_more_than_their_values(mode, name):
+    """Recorded, arguments of a jitted function, under vmap; gradients pass to them."""
+    random = np.random.default_rng(8)
+    for shape, values in (((3,), ()), ((2, 3), (2,)), ((2, 1, 3), (3, 2)), ((1, 4), (2, 1))):
+        x, v = random.standard_normal(shape), random.standard_normal(values)
+        width = random.integers(0, 3, (len(shape), 2))
+        want = np.pad(x, width, mode, **{name: v})
+
+        def padded(x, v, width=width):
+            return gc.pad(x, width, mode, **{name: v})
+
+        s, t = gc.asarray(x), gc.asarray(v)
+        for found in (padded(s, t * 1), gc.jit(padded)(s, t), gc.vmap(padded)(s[None], t[None])[0]):
+            np.testing.assert_allclose(found.numpy(), want, rtol=1e-14, atol=1e-15, strict=True)
+        weights = random.standard_normal(want.shape)
+
+        def total(v, padded=padded, s=s, weights=weights):
+            return (padded(s, v) * gc.asarray(weights)).sum()
+
+        slope = gc.grad(total)(t)
+        step = np.zeros(values)
+        for place in np.ndindex(*values):
+            step[place] = 1.0
+            change = np.pad(x, width, mode, **{name: v + step}) - want
+            np.testing.assert_allclose(slope.numpy()[place], (change * weights).sum(), rtol=1e-10, atol=1e-12)
+            step[place] = 0.0
+    jitted = gc.jit(lambda x, v: gc.pad(x, 1, mode, **{name: v}))
+    for number in (0.5, 2.0):
+        assert jitted(gc.asarray([1.0, 3.0]), number).tolist() == [number, 1.0, 3.0, number]
+    if mode == "constant":
+        with pytest.raises(IntegerOverflow):
+            jitted(gc.ones(2, dtype="uint8"), 300)
+    with pytest.raises(ShapeError, match="do not fit"):
+        jitted(gc.ones(2), gc.ones(3))

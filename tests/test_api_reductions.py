@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphc as gc
+from graphc import nn
+from graphc.errors import GradientError
 
 SHAPES = [(), (1,), (5,), (0,), (3, 4), (1, 7), (2, 0, 3), (2, 3, 5), (33, 1), (65, 17)]
 SUMS = ["sum", "prod", "mean", "any", "all", "count_nonzero"]
@@ -292,6 +294,13 @@ def test_quantiles(q):
             check(gc.quantile(gc.asarray(x), q, axis=axis, keepdims=keepdims),
                   np.quantile(x, q, axis=axis, keepdims=keepdims))
     check(gc.percentile(gc.asarray(x), np.asarray(q) * 100), np.percentile(x, np.asarray(q, float) * 100))
+
+
+def test_no_gradient_passes_to_a_fraction():
+    for function, q in ((gc.quantile, 0.25), (gc.percentile, 25.0)):
+        with pytest.raises(GradientError, match="no gradient passes to the fractions"):
+            function(gc.asarray([1.0, 2.0]), nn.parameter(gc.asarray(q)))
+        check(function(gc.asarray([1.0, 2.0]), nn.parameter(gc.asarray(q)).detach()), np.float64(1.25))
 
 
 def test_median():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc.api import laziness, record
+from graphc.api import laziness, numbers
 from graphc.api.laziness import unlimited
 from graphc.canonical import canonicalize, rebuild_canonical
 from graphc.config import settings
@@ -77,7 +77,7 @@ def test_no_limit():
 
 def test_many_waiting_operations_are_realized(monkeypatch):
     node._consts.clear()    # which would be emptied while the nodes are counted, if other tests have filled it
-    record._scalars.clear()
+    numbers.cached_scalars.clear()
     monkeypatch.setattr(laziness, "MOST_NODES", len(node.interned) + 40)
     laziness.alarm.move(laziness.MOST_NODES)
     x = gc.asarray([1.0, 2.0, 3.0])

@@ -1,6 +1,7 @@
 """Convolution and pooling layers against loops in NumPy, and their gradients."""
 from __future__ import annotations
 
+import itertools
 import sys
 
 import numpy as np
@@ -171,3 +172,24 @@ def test_an_axis_that_is_not_pooled():
     x = gc.asarray(normal(2, 3, 5, 4))
     for size, expected in (((None, 1), x.mean(-1, keepdims=True)), ((1, None), x.mean(-2, keepdims=True)), (None, x)):
         np.testing.assert_allclose(nn.AdaptiveAvgPool2d(size)(x).numpy(), expected.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["max_pool1d", "avg_pool1d"])
+def test_a_window_may_end_outside_in_ceil_mode(name):
+    """Its first elements decide, also where it is larger than all there is: by the definition, window for window."""
+    random = np.random.default_rng(5)
+    for length, kernel, stride in itertools.product((1, 2, 3, 5, 7), (1, 2, 3, 4, 6), (1, 2, 3, 5)):
+        x = random.standard_normal((1, 2, length))
+        for padding in {0, kernel // 2}:
+            padded = np.pad(x, ((0, 0), (0, 0), (padding, padding)),
+                            constant_values=-np.inf if name == "max_pool1d" else 0)
+            starts = range(0, min(length + padding, length + 2 * padding - kernel + stride), stride)
+            windows = [padded[..., start:start + kernel] for start in starts]
+            pool = getattr(gc, name)
+            if not windows:
+                with pytest.raises(ShapeError, match="does not fit"):
+                    pool(gc.asarray(x), kernel, stride, padding, ceil_mode=True)
+                continue
+            want = np.stack([w.max(-1) if name == "max_pool1d" else w.mean(-1) for w in windows], -1)
+            found = pool(gc.asarray(x), kernel, stride, padding, ceil_mode=True).numpy()
+            np.testing.assert_allclose(found, want, rtol=1e-14, atol=1e-15, strict=True)

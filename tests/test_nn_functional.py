@@ -342,3 +342,69 @@ def test_variances_broadcast():
         x = gc.ones((3, 2))
         nn.gaussian_nll(x, x, gc.ones((3, 1)))
         nn.gaussian_nll(x, x, gc.ones((4, 1, 1)))
+
+
+# ----------------------------------------------------------------------------------------- at the ends of what is sound
+
+def test_sure_answers_have_small_losses():
+    """Relative to softplus in mpmath's sense: log1p(exp(-x)) of a sure positive, whatever cancels."""
+    x = np.array([-700.0, -40, -3, -0.1, 0, 0.1, 3, 15, 40, 700])
+    for dtype in ("float64", "float32"):
+        logits, tolerance = gc.asarray(x, dtype=dtype), 1e-15 if dtype == "float64" else 2e-7
+        exact = logits.numpy().astype(np.float64)
+        positive, negative = np.logaddexp(0, -exact), np.logaddexp(0, exact)
+        for target in (0.0, 0.25, 1.0):
+            for more in (None, 2.5):
+                losses = nn.bce_with_logits(logits, gc.full_like(logits, target), reduction="none", pos_weight=more)
+                want = (more or 1) * target * positive + (1 - target) * negative
+                np.testing.assert_allclose(losses.numpy(), want, rtol=8 * tolerance, atol=np.finfo(dtype).tiny)
+    slope = gc.grad(lambda z: nn.bce_with_logits(z, gc.ones_like(z), reduction="sum"))(gc.asarray(x))
+    np.testing.assert_allclose(slope.numpy(), -special.expit(-x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("loss", [nn.huber, nn.smooth_l1])
+def test_an_infinite_difference_has_a_slope_of_one(loss):
+    x = gc.asarray([np.inf, -np.inf, 2.0, 0.5, 0.0])
+    slope = gc.grad(lambda x: loss(x, gc.zeros(5, dtype="float64"), reduction="sum"))(x)
+    assert slope.tolist() == [1.0, -1.0, 1.0, 0.5, 0.0]
+
+
+def test_a_divergence_from_what_is_no_probability_is_nan():
+    losses = nn.kl(gc.asarray([-1.0, -1.0, -1.0, -np.inf]), gc.asarray([np.nan, -0.5, 0.5, 0.0]), reduction="none")
+    np.testing.assert_allclose(losses.numpy(), [np.nan, np.nan, 0.5 * (np.log(0.5) + 1), 0])
+
+
+def test_a_variance_below_eps_grows():
+    """As in PyTorch: the slope is that at eps, -(1 / eps**2 - 1 / eps) / 2 for a difference of 1."""
+    def loss(variance):
+        return nn.gaussian_nll(gc.ones(4, dtype="float64"), gc.zeros(4, dtype="float64"), variance, reduction="sum")
+
+    variance = gc.asarray([1e-9, 1e-6, 1.0, np.inf])
+    at_eps = -(1e12 - 1e6) / 2
+    np.testing.assert_allclose(gc.grad(loss)(variance).numpy(), [at_eps, at_eps, 0, 0], rtol=1e-9)
+    assert loss(variance).item() == np.inf
+
+
+@pytest.mark.parametrize("loss", [gc.cross_entropy, nn.nll, nn.multi_margin], ids=["entropy", "nll", "margin"])
+@pytest.mark.parametrize("label", [-1, -3, 3, 7])
+def test_labels_outside_of_the_classes_raise(loss, label):
+    """One that is negative too: -1 stands for no label often."""
+    scores = gc.asarray(normal(4, 3))
+    for dtype in ("int8", "int64") if label < 0 else ("int8", "uint8", "uint64"):
+        labels = gc.asarray([0, 2, label, 1], dtype=dtype)
+        for call in (loss, gc.jit(loss)):
+            with pytest.raises(IndexError, match=rf"label {label} is none of 3 classes"):
+                gc.realize(call(scores, labels))
+            assert np.isfinite(call(scores, gc.asarray([0, 2, 1, 1], dtype=dtype)).item())
+    if loss is not nn.multi_margin:
+        kept = loss(scores, gc.asarray([0, 2, label, 1]), ignore_index=label)
+        close(kept, loss(scores[gc.asarray([0, 1, 3])], gc.asarray([0, 2, 1])).item())
+
+
+def test_norms_below_one_have_slopes_beside_zeros():
+    x = gc.asarray([3.0, 0.0, -4.0])
+    for power in (0.5, 0.9):
+        total = (3**power + 4**power) ** (1 / power - 1)
+        slope = gc.grad(lambda x, power=power: gc.linalg.vector_norm(x, ord=power))(x)
+        close(slope, np.array([3 ** (power - 1), 0, -4 ** (power - 1)]) * total)
+    assert gc.grad(lambda x: gc.linalg.vector_norm(x, ord=0.5))(gc.zeros(3)).tolist() == [0.0] * 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphc.api import record
-from graphc.api.creation import linspace
+from graphc.api.creation import linspace, stacked
 from graphc.api.elementwise import round
 from graphc.api.manipulation import _concat, _parts, _with, broadcast_to, flip, slice_axis, squeeze
 from graphc.api.numbers import check_fits
@@ -25,7 +25,8 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     numpy.pad: "constant" (constant_values: one, a pair or one for each axis), "edge" (repeat the outermost element),
     "reflect" (mirror without repeating it), "symmetric" (mirror with it), "wrap" (come round from the other side),
     "maximum", "minimum", "mean" or "median" (of the axis, or of its stat_length outermost elements, given as
-    constant_values), "linear_ramp" (in equal steps to end_values, as constant_values).
+    constant_values), "linear_ramp" (in equal steps to end_values, as constant_values). constant_values and end_values
+    may be tensors, which gradients pass to, and arguments of a jitted function.
 
     Raises ShapeError for widths that do not fit, or for an empty axis in a mode that reads elements; ArgumentError for
     negative widths and an unknown mode; IntegerOverflow for constant_values that the dtype of x cannot hold.
@@ -38,6 +39,11 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
     """
     x = as_tensor(x)
     widths = _widths(pad_width, x.shape)
+    if mode == "constant" and record.holds_recorded(constant_values):
+        for axis, (pair, ends) in enumerate(zip(widths.tolist(), _recorded(constant_values, x), strict=True)):
+            left, right = (broadcast_to(end, _with(x.shape, axis, n)) for end, n in zip(ends, pair, strict=True))
+            x = _concat([left, x, right], axis)
+        return record.anew(x)
     if mode == "constant":
         values = _pairs(constant_values, x.shape, "values")
         if not isinstance(constant_values, np.ndarray | np.generic | Tensor):   # those wrap, as by astype
@@ -45,7 +51,9 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
         return _pad_constant(record.anew(x), widths.tolist(), values)
     if mode not in _MODES:
         raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"use constant, {', '.join(_MODES)}")
-    ends, lengths = _pairs(end_values, x.shape, "values"), [[n, n] for n in x.shape]
+    lengths = [[n, n] for n in x.shape]
+    ends = (_recorded(end_values, x) if record.holds_recorded(end_values)
+            else _pairs(end_values, x.shape, "values").tolist())
     if stat_length is not None and x.ndim:
         lengths = np.minimum(_pairs(stat_length, x.shape, "lengths"), lengths).tolist()
     for axis, (before, after) in enumerate(widths.tolist()):
@@ -57,7 +65,7 @@ def pad(x, /, pad_width, mode: str = "constant", *, constant_values=0, end_value
         elif mode in _STATISTICS:
             parts = _statistics(x, axis, (before, after), lengths[axis], mode)
         else:
-            parts = _ramps(x, axis, (before, after), ends[axis].tolist())
+            parts = _ramps(x, axis, (before, after), ends[axis])
         x = _concat([part for part in parts if part.shape[axis]], axis) if before + after else record.anew(x)
     return record.anew(x)
 
@@ -83,6 +91,16 @@ def _pairs(values, shape: tuple[int, ...], what: str) -> np.ndarray:
         return np.broadcast_to(np.asarray(values), (len(shape), 2))
     except ValueError:
         raise ShapeError(f"{what} {values} do not fit an array of shape {shape}", op="pad") from None
+
+
+def _recorded(values, x) -> list:
+    """What `_pairs` gives, of tensors and numbers that are more than their values: in the dtype of x, recorded."""
+    given = stacked(values, x.dtype, "pad")
+    try:
+        pairs = broadcast_to(given, (x.ndim, 2))
+    except ShapeError:
+        raise ShapeError(f"values of shape {given.shape} do not fit an array of shape {x.shape}", op="pad") from None
+    return [[pairs[axis, 0], pairs[axis, 1]] for axis in range(x.ndim)]
 
 
 def _pad_constant(x, widths: list[list[int]], values: np.ndarray):

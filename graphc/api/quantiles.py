@@ -10,7 +10,8 @@ from graphc.api.elementwise import isfinite, isnan, where
 from graphc.api.manipulation import moveaxis, reshape, slice_axis, stack
 from graphc.api.record import as_float, filled, normalize_axes
 from graphc.api.sorting import sort
-from graphc.errors import ArgumentError, DTypeError
+from graphc.errors import ArgumentError, DTypeError, GradientError
+from graphc.tensor import Tensor
 
 
 def _rows(x, axis, name: str) -> tuple:
@@ -66,7 +67,7 @@ def of_fractions(x, q, axis, method: str, keepdims: bool, name: str, of_rows: Ca
     """of_rows: rows, fractions and the method's function -> the quantiles of all rows for each fraction."""
     if method not in _PLACES:
         raise ArgumentError(f"there is no method {method!r}", op=name, fix=f"use one of {', '.join(_PLACES)}")
-    q = np.asarray(q, np.float64)
+    q = _known(q, name)
     if not ((q >= 0) & (q <= 1)).all():
         raise ArgumentError("quantiles must be between 0 and 1", op=name)
     x = as_float(x, name)
@@ -78,6 +79,13 @@ def of_fractions(x, q, axis, method: str, keepdims: bool, name: str, of_rows: Ca
         return filled((*q.shape, *rest), float("nan"), x.dtype)
     found = [reshape(value, rest) for value in of_rows(rows, q.reshape(-1).tolist(), _PLACES[method])]
     return found[0] if q.ndim == 0 else reshape(stack(found), (*q.shape, *rest))
+
+
+def _known(q, name: str) -> np.ndarray:
+    """The fractions, whose values choose elements."""
+    if isinstance(q, Tensor) and q.node.tracked:
+        raise GradientError("no gradient passes to the fractions", op=name, fix="use q.detach()")
+    return np.asarray(q, np.float64)
 
 
 def part_way(below, above, part):
@@ -116,4 +124,4 @@ def median(x, /, axis=None, *, keepdims: bool = False):
 
 def percentile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = False):
     """As quantile, with q in 0..100."""
-    return quantile(x, np.asarray(q, np.float64) / 100, axis, method=method, keepdims=keepdims)
+    return quantile(x, _known(q, "percentile") / 100, axis, method=method, keepdims=keepdims)
