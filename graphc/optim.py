@@ -45,6 +45,7 @@ class Optimizer:
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0):
         self.parameters = _checked(parameters, type(self).__name__)
+        _in_range(type(self).__name__, inf, lr=lr, weight_decay=weight_decay)
         # 0.1 of float32 is another number than that of float64, beside parameters of which it would stand in each step.
         self._lr = gc.asarray(float(lr), dtype=gc.result_type(gc.float32, *{p.dtype.real for p in self.parameters}))
         # Steps taken. It lies in memory, as it will after the first: else a jitted step would be traced once more.
@@ -134,6 +135,13 @@ for _name in OF_AN_OPTIMISER:
     setattr(Optimizer, _name, Elsewhere(_name, OF_AN_OPTIMISER))
 
 
+def _in_range(op: str, below: float, **numbers: object) -> None:
+    """Numbers of an optimiser, where they are no tensors, are at least 0 and less than a bound."""
+    for name, value in numbers.items():
+        if isinstance(value, int | float) and not 0 <= value < below:
+            raise ArgumentError(f"{name} must be at least 0 and less than {below}, not {value}", op=op)
+
+
 def _checked(parameters, op: str) -> list[Tensor]:
     """The parameters of an optimiser as a list."""
     if isinstance(parameters, Tensor):
@@ -203,6 +211,7 @@ class Adam(Optimizer):
 
     def __init__(self, parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, amsgrad: bool = False):
+        _in_range(type(self).__name__, 1, beta1=betas[0], beta2=betas[1])
         self.betas, self.eps = betas, eps
         self.slots = (*self.slots, "largest") if amsgrad else self.slots
         super().__init__(parameters, lr, weight_decay)

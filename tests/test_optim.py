@@ -417,3 +417,12 @@ def test_gradients_may_become_zero(owner):
     assert net.weight.grad.tolist() == [[0, 0], [0, 0]] and net.bias.grad is None
     net.zero_grad(set_to_none=True)
     assert net.weight.grad is None
+
+
+@pytest.mark.parametrize("make, name", [
+    (lambda p: optim.SGD(p, lr=-1.0), "lr"), (lambda p: optim.SGD(p, lr=float("nan")), "lr"),
+    (lambda p: optim.AdamW(p, weight_decay=-0.1), "weight_decay"), (lambda p: optim.Adam(p, betas=(1.0, 0.9)), "beta1"),
+    (lambda p: optim.Adam(p, betas=(0.9, -0.1)), "beta2")])
+def test_rates_out_of_range(make, name):
+    with pytest.raises(ArgumentError, match=f"{name} must be at least 0 and less than"):
+        make([nn.parameter(gc.zeros(2))])
