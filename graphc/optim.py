@@ -334,7 +334,7 @@ class GradScaler:
         with gc.no_grad():
             given = _with_gradients(optimizer.parameters)
             for p in given:
-                p.grad = p.grad.astype(gc.float32) / self.factor
+                p.grad = p.grad.astype(gc.result_type(p.grad, gc.float32)) / self.factor
             finite = gc.all(gc.stack([gc.isfinite(p.grad).all() for p in given])) if given else gc.asarray(True)
         self._finite[optimizer] = finite, tracing.current()
 

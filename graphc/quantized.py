@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 import graphc as gc
-from graphc.errors import ArgumentError, ShapeError, TracerError
-from graphc.tensor import Tensor
+from graphc.errors import ArgumentError, DTypeError, GradientError, ShapeError, TracerError
+from graphc.tensor import Tensor, history
 from graphc.tracing import current
 
 BLOCK = 32          # numbers that have a scale together
@@ -157,6 +157,12 @@ def quantized_matmul(x, weight: Quantized, bits: int = 8) -> Tensor:
     if bits not in ((8, WIDE) if weight.bits == 4 else (8,)):
         raise ArgumentError(f"x is not rounded to {bits} bits for weights of {weight.bits}",
                             op="weights.quantized_matmul", fix=f"use 8, or with weights of 4 bits {WIDE}")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"x is rounded from floats, and is {x.dtype}", op="weights.quantized_matmul",
+                         fix="x.astype(gc.float32)")
+    if x.node.tracked and not history.paused:
+        raise GradientError("no gradient passes through the rounding of x", op="weights.quantized_matmul",
+                            fix="x.detach(), or x @ weight.dequantize(x.dtype).mT, which has one (activations=None)")
     rows, width = weight.shape[-2:] if len(weight.shape) == 2 else (0, -1)
     if x.ndim == 0 or x.shape[-1] != width:
         raise ShapeError(f"x of {x.shape} does not meet a weight of {weight.shape}", op="weights.quantized_matmul",
@@ -180,7 +186,7 @@ def quantized_matmul(x, weight: Quantized, bits: int = 8) -> Tensor:
 
     def columns(t: Tensor) -> Tensor:       # (rows / columns, blocks, ..., columns) -> (blocks, ..., rows)
         t = gc.moveaxis(t.reshape((*t.shape[:2], -1, t.shape[-1])), 0, 2)
-        return t.reshape((*t.shape[:2], -1)).astype(gc.float32 if t.dtype is gc.float16 else gc.int32)
+        return t.reshape((*t.shape[:2], -1)).astype(gc.float32 if t.dtype.kind == "f" else gc.int32)
     products = gc.moveaxis(q, 0, 1).astype(gc.int32) @ columns(weight._codes())     # (blocks, rows of x, rows)
     terms = products.astype(gc.float32) * (first(step) * columns(weight.scale))
     if weight.offset is not None:

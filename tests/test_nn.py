@@ -442,3 +442,8 @@ def test_where_a_module_can_go():
 def test_labels_to_be_ignored_are_told_how():
     with pytest.raises(IndexError, match=r"(?s)label -100 is none of .*ignore_index=-100"):
         nn.cross_entropy(gc.ones((2, 3)), gc.asarray([0, -100])).item()
+
+
+def test_a_layer_is_added_beside_those_with_names():
+    net = nn.Sequential({"1": gc.tanh}).add(gc.exp).add(gc.sin)
+    assert [*net] == [gc.tanh, gc.exp, gc.sin]

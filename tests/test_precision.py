@@ -1,7 +1,9 @@
 """Training in 16 bits, parameters in 32: the same losses within tolerance, and a loss scale that is no recompile."""
 from __future__ import annotations
 
+import collections
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -209,3 +211,46 @@ def test_what_is_jitted_has_both_unscale_and_step():
     scaler.unscale_(optimizer)
     with pytest.raises(GradientError, match="same jitted function"):
         gc.jit(lambda: scaler.step(optimizer))()
+
+
+class Pair(NamedTuple):
+    weight: gc.Tensor
+    count: object = None
+
+
+class Storing(gc.nn.ModuleList):
+    """Holds a parameter in each way, and stores in each."""
+
+    def __init__(self):
+        super().__init__([gc.nn.Linear(4, 4), gc.nn.parameter(gc.ones(4))])
+        self.seen, self.log, self.numbers = gc.zeros(()), [], {"calls": 0}
+        self.pair, self.named = Pair(self[1]), collections.defaultdict(list, weight=self[1])
+
+    def forward(self, x):
+        self.seen = self.seen + 1
+        self.log.append(len(self.log))
+        self.numbers["calls"] += 1
+        self.found = {t.dtype.name for t in (self[0].weight, self[1], self.pair.weight, self.named["weight"])}
+        self.named["new"].append(1)
+        return gc.nn.functional.dropout(self[0](x) * self[1], 0.5, self.training)
+
+
+def test_what_a_module_stores_while_it_computes_in_16_bits_stays():
+    module = Storing().eval()
+    model = gc.nn.MixedPrecision(module, gc.bfloat16).eval()
+    x = gc.asarray(X[:2, :4])
+    for calls in (1, 2, 3):
+        np.testing.assert_allclose(model(x).numpy(), module[0](x).numpy(), rtol=0.05, atol=0.02)
+        assert module.seen.item() == calls and module.log == list(range(calls)) and module.numbers == {"calls": calls}
+        assert module.found == {"bfloat16"} and not module.training
+    assert type(module.pair) is Pair and module.named.default_factory is list
+    assert module[1] is module.pair.weight is module.named["weight"] and module[1].is_parameter
+    assert all(t.dtype is not gc.bfloat16 for t in module.parameters())
+
+
+def test_a_scaler_keeps_the_digits_of_gradients():
+    w = gc.nn.parameter(gc.asarray([1 / 3]))
+    optimizer, scaler = gc.optim.SGD([w], lr=1.0), gc.optim.GradScaler(1024.0)
+    scaler.scale((w**3).sum()).backward()
+    scaler.step(optimizer)
+    assert w.grad.dtype is gc.float64 and abs(w.item()) < 1e-15

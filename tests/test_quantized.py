@@ -1,6 +1,9 @@
 """Weights in 4 and 8 bits: their values, and that nothing but the packed bytes lies in memory."""
 from __future__ import annotations
 
+import collections
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from kernel_interpreter import run_program
@@ -8,7 +11,7 @@ from kernel_interpreter import run_program
 import graphc as gc
 from graphc import canonical
 from graphc.build import build
-from graphc.errors import ArgumentError, ShapeError, TracerError
+from graphc.errors import ArgumentError, GradientError, ShapeError, TracerError
 from graphc.ir import trees
 from graphc.tolerances import equal_bits
 from graphc.weights import Quantized, concat, quantize
@@ -335,3 +338,50 @@ def test_a_jitted_function_takes_what_is_packed(backend):
     packed = w.packed(words=True)
     got = gc.jit(lambda x: gc.weights.quantized_matmul(x, packed))(x)
     assert equal_bits(got.numpy(), gc.weights.quantized_matmul(x, w).numpy())
+
+
+@pytest.mark.parametrize("activations", [None, "int8", "int23"])
+def test_a_layer_in_another_dtype_or_of_integers(activations):
+    gc.random.seed(7)
+    net = gc.nn.quantize(gc.nn.Sequential(gc.nn.Linear(64, 3)), 4, activations)
+    x = gc.asarray(rng.integers(-3, 4, (2, 64)).astype(np.float32))
+    before = net(x).numpy()
+    assert np.abs(before).max() > 0.1
+    for integers in (x.astype("int8"), x.astype("int64")):
+        assert equal_bits(net(integers).numpy(), before)
+    for dtype in (gc.float32, gc.float64):
+        np.testing.assert_allclose(net.to(dtype)(x).numpy(), before, rtol=1e-5, atol=1e-5)
+    matrix = quantize(gc.ones((2, 64)))
+    with pytest.raises(TypeError, match="rounded from floats, and is int64"):
+        gc.weights.quantized_matmul(x.astype("int64"), matrix)
+
+
+def test_no_gradient_passes_through_what_is_rounded():
+    x = gc.nn.parameter(gc.ones((1, 64), dtype="float32"))
+    weight = quantize(gc.asarray(rng.random((2, 64)).astype(np.float32)))
+    for bits in (8, 23):
+        with pytest.raises(GradientError, match="no gradient passes through the rounding of x"):
+            gc.weights.quantized_matmul(x, weight, bits)
+        assert gc.weights.quantized_matmul(x.detach(), weight, bits).shape == (1, 2)
+        with gc.no_grad():
+            assert gc.weights.quantized_matmul(x, weight, bits).shape == (1, 2)
+    layer = gc.nn.QuantizedLinear(weight)
+    layer(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy()[0], weight.dequantize().numpy().sum(0), rtol=1e-6)
+
+
+class Pair(NamedTuple):
+    layer: gc.nn.Module
+    other: object = None
+
+
+def test_what_holds_a_layer_stays_what_it_is():
+    class Net(gc.nn.Module):
+        def __init__(self):
+            self.pair, self.lists = Pair(gc.nn.Linear(32, 4)), collections.defaultdict(list)
+            self.same = self.pair.layer
+            self.lists["layers"].append(self.same)
+
+    net = gc.nn.quantize(Net())
+    assert type(net.pair) is Pair and type(net.pair.layer) is gc.nn.QuantizedLinear
+    assert net.same is net.pair.layer is net.lists["layers"][0] and net.lists["new"] == []

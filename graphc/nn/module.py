@@ -1,7 +1,8 @@
 """Module: a function with parameters, written as a class."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from reprlib import recursive_repr
 
 import numpy as np
@@ -228,6 +229,16 @@ def _replace(t: Tensor, value: Tensor) -> None:
         t.requires_grad = True
 
 
+def items_of(holder: list | dict) -> Iterable[tuple]:
+    """What a list or a dict holds, with the names by which it can be replaced."""
+    return holder.items() if isinstance(holder, dict) else enumerate(holder)
+
+
+def like(found: tuple, items: list) -> tuple:
+    """A tuple of these items, with names where the other has them."""
+    return found._make(items) if hasattr(found, "_make") else type(found)(items)
+
+
 def _inside(found) -> list[tuple[object, object]]:
     """What something holds, by name: attributes of a module, elements of a list, tuple or dict."""
     inside: list[tuple[object, object]] = list(vars(found).items()) if isinstance(found, Module) else []
@@ -297,7 +308,8 @@ class Sequential(Module):
 
     def add(self, layer) -> Sequential:
         if isinstance(self.layers, dict):
-            self.layers[str(len(self.layers))] = layer
+            free = next(k for k in itertools.count(len(self.layers)) if str(k) not in self.layers)
+            self.layers[str(free)] = layer
         else:
             self.layers.append(layer)
         return self

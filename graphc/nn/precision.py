@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 
 import graphc as gc
 from graphc.errors import DTypeError
 from graphc.ir.dtype import as_dtype
-from graphc.nn.module import Module
+from graphc.nn.module import Module, items_of, like
 from graphc.pytree import flatten, unflatten
 from graphc.tensor import Tensor
 
@@ -54,22 +55,36 @@ def _in(x, dtype):
 
 @contextmanager
 def _parameters_in(module: Module, dtype) -> Iterator[None]:
-    """Casts in the place of a module's parameters, while this lasts. A shared parameter is cast once."""
+    """Casts in the place of a module's parameters, while this lasts. A shared parameter is cast once. What the module
+    puts into these places meanwhile stays there, as all else that it stores."""
     casts: dict[int, Tensor] = {}
 
     def changed(x):
+        """x with casts in it; x itself where it holds no parameter."""
         if isinstance(x, Tensor):
-            if not x.is_parameter or x.dtype.kind != "f":
-                return x
-            return casts.setdefault(id(x), _in(x, dtype))
-        if isinstance(x, list | tuple):
-            return type(x)(changed(item) for item in x)
-        return {name: changed(item) for name, item in x.items()} if isinstance(x, dict) else x
-    kept = [(m, dict(vars(m))) for m in module.modules()]
+            return casts.setdefault(id(x), _in(x, dtype)) if x.is_parameter and x.dtype.kind == "f" else x
+        if isinstance(x, Module) or not isinstance(x, list | tuple | dict):
+            return x
+        found = [changed(item) for item in (x.values() if isinstance(x, dict) else x)]
+        if all(new is old for new, old in zip(found, x.values() if isinstance(x, dict) else x, strict=True)):
+            return x
+        if isinstance(x, tuple):
+            return like(x, found)
+        result = copy(x)
+        for name, item in zip(x if isinstance(x, dict) else range(len(x)), found, strict=True):
+            result[name] = item
+        return result
+
+    replaced: list[tuple] = []
     try:
-        for m, attributes in kept:
-            vars(m).update({name: changed(x) for name, x in attributes.items()})
+        for m in module.modules():
+            for holder in (vars(m), m) if isinstance(m, list | dict) else (vars(m),):
+                for name, x in [*items_of(holder)]:
+                    if (new := changed(x)) is not x:
+                        replaced.append((holder, name, x, new))
+                        holder[name] = new
         yield
     finally:
-        for m, attributes in kept:
-            vars(m).update({name: x for name, x in attributes.items() if isinstance(x, Tensor | list | tuple | dict)})
+        for holder, name, x, new in replaced:
+            if any(item is new for place, item in items_of(holder) if place == name):
+                holder[name] = x

@@ -1,9 +1,12 @@
 """Layers with weights in 8 or 4 bits, for inference."""
 from __future__ import annotations
 
+from typing import Any
+
+import graphc as gc
 from graphc.errors import ArgumentError, DTypeError
 from graphc.nn.layers import Linear
-from graphc.nn.module import Module
+from graphc.nn.module import Module, items_of, like
 from graphc.quantized import BLOCK, WIDE, Quantized
 from graphc.quantized import quantize as _quantize
 from graphc.quantized import quantized_matmul
@@ -40,6 +43,7 @@ class QuantizedLinear(Module):
 
     def forward(self, x):
         weight, bits = self.weight, _BITS[self.activations]
+        x = x if x.dtype.kind in "fc" else x.astype(gc.float32)
         if bits == WIDE and weight.bits == 8:
             bits = None
         y = quantized_matmul(x, weight, bits) if bits else x @ weight.dequantize(x.dtype).mT
@@ -67,24 +71,25 @@ def quantize(module: Module, bits: int = 4, activations: str | None = None) -> M
     if not isinstance(module, Module):
         raise DTypeError(f"a {type(module).__name__} is no module", op="quantize",
                          fix="pass a gc.nn.Module; gc.weights.quantize takes a matrix")
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}       # by its id, what may be held twice, which lives as long; of a Linear (its form, it)
 
     def changed(found):
         if type(found) is Linear and found.weight.shape[1] % BLOCK == 0:
-            return QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias, activations)
-        if isinstance(found, Module):
+            if id(found) not in seen:
+                layer = QuantizedLinear(_quantize(found.weight.detach(), bits), found.bias, activations)
+                seen[id(found)] = layer, found
+            return seen[id(found)][0]
+        if isinstance(found, Module | list | dict):
             if id(found) in seen:       # by another way, or held by what it holds
                 return found
-            seen.add(id(found))
-            for name, inside in vars(found).items():
-                setattr(found, name, changed(inside))
-            if isinstance(found, list):
-                found[:] = [changed(x) for x in found]
-            elif isinstance(found, dict):
-                found.update({name: changed(x) for name, x in found.items()})
-        elif isinstance(found, list | tuple):
-            return type(found)(changed(x) for x in found)
-        elif isinstance(found, dict):
-            return {name: changed(x) for name, x in found.items()}
+            seen[id(found)] = found
+            if isinstance(found, Module):
+                for name, inside in [*vars(found).items()]:
+                    setattr(found, name, changed(inside))
+            if isinstance(found, list | dict):
+                for name, inside in [*items_of(found)]:
+                    found[name] = changed(inside)
+        elif isinstance(found, tuple):
+            return like(found, [changed(x) for x in found])
         return found
     return changed(module)
