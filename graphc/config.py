@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -201,6 +202,10 @@ VARIABLES: dict[str, Variable] = {
 }
 
 
+_overriding = threading.Lock()
+_overrides: list[tuple] = []    # the blocks that last: the names of what they set, and what these were before
+
+
 class Settings:
     """The settings of this process; see VARIABLES for what each means.
 
@@ -245,16 +250,27 @@ class Settings:
 
     @contextmanager
     def override(self, **values: Any) -> Iterator[Settings]:
-        """Change settings for a block and restore them after it, also when it raises. None means the default."""
+        """Change settings for a block and restore them after it, also when it raises. None means the default.
+
+        They are those of the whole process. Where blocks of several threads overlap the last one to begin decides, and
+        after all of them the settings are what they were before the first.
+        """
         checked = {name: parse(name, value) for name, value in values.items()}  # all of them before any is set
-        before = {name: self.__dict__[name] for name in checked if name in self.__dict__}
-        self.__dict__.update(checked)
+        with _overriding:
+            before = {name: self.__dict__[name] for name in checked if name in self.__dict__}
+            layer = (checked.keys(), before)
+            _overrides.append(layer)
+            self.__dict__.update(checked)
         try:
             yield self
         finally:
-            for name in checked:
-                self.__dict__.pop(name, None)
-            self.__dict__.update(before)
+            with _overriding:
+                at = next(k for k, other in enumerate(_overrides) if other is layer)
+                del _overrides[at]
+                for name in checked:
+                    later = next((below for names, below in _overrides[at:] if name in names), self.__dict__)
+                    later.pop(name, None)
+                    later.update({name: before[name]} if name in before else {})
 
 
 def parse(name: str, value: Any) -> Any:

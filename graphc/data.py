@@ -72,6 +72,8 @@ class DataLoader:
             contiguous = not self.shuffle and len(index)
             part = slice(int(index[0]), int(index[-1]) + 1) if contiguous else index
             leaves, structure = [a[part] for a in self._arrays], self._structure
+            if contiguous and self.transform is not None:       # which may write to what it is given
+                leaves = [np.array(a) for a in leaves]
         else:
             samples = [flatten(self._items[int(i)]) for i in index]
             structure = samples[0][1]

@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import timeit
 from pathlib import Path
 
@@ -206,3 +208,32 @@ def test_a_config_error_can_be_pickled(settings: Settings):
     with pytest.raises(ConfigError) as caught:
         settings.debug = 9
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("first_ends_first", [False, True])
+def test_blocks_of_threads_that_overlap_leave_what_was_before(first_ends_first):
+    settings, seen = config.settings, []
+    before, both_began, second_ended = settings.num_threads, threading.Event(), threading.Event()
+
+    def first():
+        with settings.override(num_threads=7):
+            both_began.wait()
+            if not first_ends_first:
+                second_ended.wait()
+                seen.append(settings.num_threads)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    while settings.num_threads != 7:
+        time.sleep(0.001)
+    with settings.override(num_threads=9):
+        both_began.set()
+        if first_ends_first:
+            thread.join()
+            seen.append(settings.num_threads)
+    second_ended.set()
+    thread.join()
+    assert seen == [9 if first_ends_first else 7] and settings.num_threads == before
+    with settings.override(num_threads=3), settings.override(num_threads=4):
+        pass
+    assert settings.num_threads == before

@@ -144,3 +144,18 @@ def test_fit_says_which_batches_it_takes(given, text):
     net = nn.Linear(1, 1)
     with pytest.raises(ArgumentError, match=rf"(?s)batch is {text}, not a pair \(x, y\).*transform"):
         data.fit(net, data.DataLoader(given, 2), optim.SGD(net.parameters(), 0.1), nn.mse, progress=False)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_transform_may_write_to_its_batch(shuffle):
+    def halved(batch):
+        x, y = batch
+        x /= 2
+        return x, y
+
+    x = np.full((5, 2), 8.0)
+    loader = data.DataLoader((x, np.arange(5)), batch_size=2, shuffle=shuffle, transform=halved)
+    for _ in range(2):
+        assert [batch.numpy().min() for batch, _ in loader] == [4.0] * 3 and x.min() == 8.0
+    loader = data.DataLoader((gc.asarray(x), np.arange(5)), batch_size=2, shuffle=shuffle, transform=halved)
+    assert [batch.numpy().max() for batch, _ in loader] == [4.0] * 3

@@ -157,6 +157,28 @@ def test_threads_that_write_to_parts_of_one_tensor(monkeypatch):
     assert x.tolist() == [3.0, 5.0, 0.0]
 
 
+@pytest.mark.parametrize("write", [lambda x, k: gc.add.at(x, [k], 1), lambda x, k: gc.put(x, [k], x[k] + 1),
+                                   lambda x, k: gc.put_along_axis(x, gc.asarray([k]), x[k] + 1, axis=0)],
+                         ids=["at", "put", "put_along_axis"])
+def test_threads_that_update_elements_of_one_tensor(write):
+    x, interval = gc.zeros(3), sys.getswitchinterval()
+
+    def work(k):
+        for _ in range(60):
+            write(x, k)
+
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert x.tolist() == [60.0] * 3
+
+
 def test_threads_that_update_one_base_at_a_time_do_not_share_their_writes():
     """Each thread adds into a tensor that the others read: what is written in place belongs to one handle alone."""
     base = gc.asarray(np.zeros(500))

@@ -166,3 +166,13 @@ def test_a_cache_is_for_one_batch_size(shape):
     with pytest.raises(ShapeError, match=r"do not fit a cache for \(batch 2, heads 2, positions, width 4\)"):
         cache.append(gc.ones(shape), gc.ones(shape))
     assert cache.length.item() == 0
+
+
+def test_masks_beside_a_cache():
+    """bool, or numbers that are added: as without the cache, of a layer that is causal anyway."""
+    layer, x = nn.MultiHeadAttention(8, 2, causal=True), gc.asarray(normal(1, 4, 8))
+    hidden = gc.arange(4) == 2
+    for mask in (gc.logical_not(hidden), gc.where(hidden, -gc.inf, 0.5), gc.where(hidden, -1000, 0),
+                 np.zeros((4, 4), np.float32), gc.zeros((4, 4), dtype="int32")):
+        found = layer(x, mask=mask, cache=nn.KVCache(1, 2, 4, 4))
+        np.testing.assert_allclose(found.numpy(), layer(x, mask=mask).numpy(), rtol=1e-5, atol=1e-6)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -204,9 +205,14 @@ def setitem(x: Tensor, key, value) -> None:
     ([0.0, 5.0, 5.0, 0.0], [1.0, 1.0, 1.0, 1.0])
     """
     value = _value(x, value)
+    _rebound(x, lambda: _masked(x, key, value) if _is_mask(key, x) else written(x, key, value, "set"))
+
+
+def _rebound(x: Tensor, updated: Callable[[], Tensor]) -> None:
+    """x stands for the updated tensor from now on."""
     while True:
         old = x.node
-        new = _masked(x, key, value).node if _is_mask(key, x) else written(x, key, value, "set").node
+        new = updated().node
         with _rebinding:
             if x.node is old:       # else another thread has written meanwhile, perhaps elsewhere: both must stand
                 x.rebind(new)
@@ -386,7 +392,7 @@ def put(x: Tensor, indices, values, /, mode: str = "raise") -> None:
     values = reshape_to(values, (values.size,))
     if values.size != index.size:
         values = take_checked(values, as_tensor(np.arange(index.size) % values.size), 0)
-    x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape).node)
+    _rebound(x, lambda: reshape_to(scatter_rows(reshape_to(x, (x.size,)), index, values, "set"), x.shape))
 
 
 def put_along_axis(x: Tensor, indices, values, /, axis: int | None = -1) -> None:
@@ -403,7 +409,7 @@ def put_along_axis(x: Tensor, indices, values, /, axis: int | None = -1) -> None
     axis = normalize_axis(0 if axis is None else axis, rows.ndim, "put_along_axis")
     position = _along(rows, indices, axis, "put_along_axis")
     values = reshape_to(_fitted(_value(x, values), position.shape), (position.size,))
-    x.rebind(reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape).node)
+    _rebound(x, lambda: reshape_to(scatter_rows(reshape_to(x, (x.size,)), position, values, "set"), x.shape))
 
 
 # ------------------------------------------------------------------------------------------------- x.at[...].add(...)
@@ -470,7 +476,7 @@ def _ufunc_at(update):
     def at(x: Tensor, indices, values, /) -> None:
         """As NumPy's ufunc.at: unbuffered, so that a repeated index counts each time. The handle x is rebound."""
         _writable(x, "at")
-        x.rebind(update(At(x, indices), values).node)
+        _rebound(x, lambda: update(At(x, indices), values))
     return at
 
 

@@ -87,7 +87,8 @@ class MultiHeadAttention(Module):
 
     def forward(self, x, context=None, mask=None, cache: KVCache | None = None):
         """x: (batch, length, width). context: what keys and values come from, x itself if None. mask: see
-        `graphc.scaled_dot_product_attention`. cache: keys and values of earlier positions; x goes on after them."""
+        `graphc.scaled_dot_product_attention`. cache: keys and values of earlier positions; x goes on after them, and
+        a position sees itself and what is before it, causal or not."""
         context = x if context is None else context
         q = self._split(self.query(x), self.heads)
         k, v = self._split(self.key(context), self.kv_heads), self._split(self.value(context), self.kv_heads)
@@ -98,12 +99,20 @@ class MultiHeadAttention(Module):
         if cache is not None:
             k, v, before = cache.append(k, v)
             seen = gc.arange(k.shape[-2]) <= (gc.arange(q.shape[-2]) + before).expand_dims(-1)
-            mask, causal = seen if mask is None else seen & mask, False
+            mask, causal = _both(seen, mask, q.dtype), False
         y = gc.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=self.heads != self.kv_heads)
         return self.out(y.swapaxes(1, 2).reshape(*x.shape[:2], self.heads * y.shape[-1]))
 
     def _split(self, x, heads: int):
         return x.reshape(*x.shape[:2], heads, x.shape[-1] // heads).swapaxes(1, 2)
+
+
+def _both(seen, mask, dtype):
+    """A mask of what is seen, and what another one says: bool, or numbers that are added to the scores."""
+    if mask is None:
+        return seen
+    mask = gc.asarray(mask)
+    return seen & mask if mask.dtype is gc.bool else gc.where(seen, mask.astype(dtype), -gc.inf)
 
 
 class SwiGLU(Module):
