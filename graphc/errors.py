@@ -200,15 +200,14 @@ class IndexOutOfRange(GraphcError, IndexError):
     """An index outside its axis, in the program text or in data."""
 
 
-CLASSES = "classes"     # instead of an axis' number: the indices are labels of n classes; n was taken off negative ones
+CLASSES = "classes"     # instead of the number of an axis: the indices are labels, of which negative ones are outside
 
 
 def out_of_range(index: int, n: int, axis: int | str | None, op: str, site=None) -> IndexOutOfRange:
     """The error for an index into an axis (None: whose number is not known; CLASSES: see there) of n elements."""
     if axis == CLASSES:
-        label = index + n if index < 0 else index
-        return IndexOutOfRange(f"label {label} is none of {n} classes", op="label", site=site,
-                               fix=f"use 0 to {n - 1}; one that stands for no class: ignore_index={label}")
+        return IndexOutOfRange(f"label {index} is none of {n} classes", op="label", site=site,
+                               fix=f"use 0 to {n - 1}; one that stands for no class: ignore_index={index}")
     where, fix = "an axis" if axis is None else f"axis {axis}", f"use {-n} to {n - 1}" if n else "the axis is empty"
     return IndexOutOfRange(f"index {index} is out of range for {where} of size {n}", op=op, site=site, fix=fix)
 

@@ -498,3 +498,17 @@ def test_updates_take_what_fits(name, dtype, value):
     agree(t, x)
     with pytest.raises(OverflowError):
         gc.ones(2, dtype="int8").at[0].add(300)
+
+
+def test_unsigned_indices_do_not_count_from_the_end(backend):
+    """Not even those of more than 63 bits, which are negative as signed integers: also where they are computed."""
+    x = gc.asarray([10.0, 20.0, 30.0])
+    for dtype in ("uint8", "uint64"):
+        for bad in (3, 200) if dtype == "uint8" else (3, 2**63, 2**64 - 1):
+            index = gc.asarray(np.array([1, bad], dtype))
+            for take in (lambda x, i: x[i], lambda x, i: gc.take(x, i + gc.asarray(0, dtype=i.dtype)),
+                         lambda x, i: gc.one_hot(i, 3)):
+                for call in (take, gc.jit(take)):
+                    with pytest.raises(IndexError, match=f"{bad} is out of range"):
+                        gc.realize(call(x, index))
+                    assert gc.realize(call(x, gc.asarray(np.array([1, 2], dtype)))).shape[0] == 2

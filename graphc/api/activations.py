@@ -188,21 +188,17 @@ def log_softmax(x, /, axis: int | tuple[int, ...] = -1):
     return centred - log(red.sum(exp(centred), axis, keepdims=True))
 
 
-def _integers(x, name: str):
+def _checked(x, name: str, *attrs):
     x = as_tensor(x)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"labels are integers, not {x.dtype}", op=name)
-    return x
+    return elementwise(ops.CHECK_INDEX, name, x, attrs=attrs)
 
 
 def labels_of(x, n: int, name: str):
     """Labels of n classes, checked when they are realized: IndexError with the user's line for one outside 0..n-1. A
     negative one does not count from the end: -1 often stands for no label."""
-    x = _integers(x, name)
-    if x.dtype.kind == "i":
-        x = cast(x, dt.int64)
-        x = where(x < 0, x - n, x)
-    return elementwise(ops.CHECK_INDEX, name, x, attrs=(n, CLASSES))
+    return _checked(x, name, n, CLASSES)
 
 
 def _is_label(labels, n: int):
@@ -220,7 +216,7 @@ def one_hot(x, /, num_classes: int, *, dtype=None):
     [[1, 0, 0], [0, 0, 1]]
     """
     n = an_int(num_classes, "one_hot", "num_classes")
-    found = _is_label(elementwise(ops.CHECK_INDEX, "one_hot", _integers(x, "one_hot"), attrs=(n,)), n)
+    found = _is_label(_checked(x, "one_hot", n), n)
     return cast(found, dt.default_float() if dtype is None else dt.as_dtype(dtype))
 
 

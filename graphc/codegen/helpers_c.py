@@ -39,7 +39,7 @@ def _texts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
 def _parts(environment, stem: str) -> tuple[tuple[str, ...], bool]:
     general, inlined = macros(environment, "c/helpers.c.j2"), macros(environment, "c/math.c.j2")
     first, _, c_type = stem.partition("_")
-    if stem in ("check_index", "threefry", "odd", "stream", "amd"):
+    if stem in ("check_index", "check_unsigned", "threefry", "odd", "stream", "amd"):
         return (general[stem](),), False
     if first in ("tiles", "rows", "runs", "dots", "bytes", "keys", "queries", "mma", "unit"):
         name, _, c_type = c_type.partition("_")

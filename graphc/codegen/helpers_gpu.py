@@ -12,7 +12,7 @@ _NAME = re.compile(r"\bgc_[a-z0-9_]+\b")
 _TWO = ("pow", "atan2", "hypot", "nextafter")
 _TYPES = ("cfloat", "cdouble", "float", "double", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int8_t", "int16_t",
           "int32_t", "int64_t")
-_PLAIN = {"check_index": "check_index", "first": "check_index", "threefry": "threefry", "odd": "odd"}
+_PLAIN = {"first": "check_index"} | {name: name for name in ("check_index", "check_unsigned", "threefry", "odd")}
 _FRAME = ("gc_quotient", "gc_rest")     # in the frame of all kernels
 
 

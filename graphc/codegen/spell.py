@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from graphc import codegen_templates
+from graphc.errors import CLASSES
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.index import Axis, Data, FloorDiv, Index, Mod
@@ -243,8 +244,10 @@ class Speller:
             return self._bitcast(node, operands[0])
         if op is CHECK_INDEX:
             self.checks.append(node)
-            self._need("gc_check_index")
-            check = f"gc_check_index({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
+            wraps = source is not dt.uint64 and node.attrs[1:] != (CLASSES,)
+            helper = "gc_check_index" if wraps else "gc_check_unsigned"
+            self._need(helper)
+            check = f"{helper}({operands[0]}, {self.arg(node.attrs[0])}, {min(len(self.checks) - 1, 63)}, &bad)"
             return check if node.dtype is dt.int64 else f"({self.language.register(node.dtype)}){check}"
         return filled(self._open(op, source, node.dtype, len(operands), node.attrs == FAST), *operands)
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphc.errors import CLASSES
 from graphc.ir.dtype import DType
 
 
 class BadIndex(IndexError):
     """An index outside its axis. The caller knows the node and turns it into IndexOutOfRange with the user's line."""
 
-    def __init__(self, index: int, size: int, axis: int | None = None):
+    def __init__(self, index: int, size: int, axis: int | str | None = None):
         super().__init__(index, size, axis)
         self.index = index
         self.size = size
@@ -58,7 +59,8 @@ def bitcast(attrs, dtype, shape, x):
 
 def check_index(attrs, dtype, shape, index):
     n, *axis = attrs
-    bad = (index < -n) | (index >= n) if index.dtype.kind == "i" else index >= n
+    least = 0 if axis == [CLASSES] else -n
+    bad = (index < least) | (index >= n) if index.dtype.kind == "i" else index >= n
     if bad.any():
         raise BadIndex(int(index[bad].flat[0]) if index.ndim else int(index), n, *axis)
     return np.where(index < 0, index + index.dtype.type(n), index) if index.dtype.kind == "i" else index

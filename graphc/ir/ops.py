@@ -187,7 +187,7 @@ ALIAS = _row("alias", -1, OTHER, _same, lambda attrs, dtype, shape, x, *_: x, gr
 # An identity that no pass folds: gradient checkpointing keeps its recomputation apart with it.
 FENCE = _row("fence", 1, ELEMENTWISE, _same, _ufunc(np.copy), "{0}", grad=lambda gc, g, y, x: (g,))
 # attrs: (n,), or (n, axis) to name it: wraps negative indices, clamps and reports those outside 0..n-1 (IndexError with
-# the user's line).
+# the user's line). (n, errors.CLASSES): labels, of which negative ones are outside.
 CHECK_INDEX = _row("check_index", 1, ELEMENTWISE, _same, meaning.check_index, "gc_check_index", dtypes="iu",
                    domain="index", cost=2)
 

@@ -16,6 +16,6 @@ def structure(roots: Sequence[Node], leaves: Container[Node]) -> tuple:
         if n.op is PARAM or n.op is BUFFER or n in leaves:
             entries.append((n.op is PARAM, n.dtype))
         else:
-            attrs = () if n.op is CHECK_INDEX else n.attrs      # its bound is a size
+            attrs = n.attrs[1:] if n.op is CHECK_INDEX else n.attrs     # its bound is a size
             entries.append((n.op, n.dtype, attrs, *[number[s] for s in n.srcs]))
     return (*entries, *[number[r] for r in roots])

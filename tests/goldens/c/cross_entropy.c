@@ -104,22 +104,12 @@ static inline float gc_exp_float(float x)
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
-static inline int64_t gc_select_int64_t(uint8_t condition, int64_t a, int64_t b)
+/* One outside 0..n-1, also a negative one, sets a bit of *bad and becomes 0. */
+static inline int64_t gc_check_unsigned(uint64_t i, int64_t n, int number, uint64_t *bad)
 {
-    uint64_t x, y;
-    __builtin_memcpy(&x, &a, sizeof x);
-    __builtin_memcpy(&y, &b, sizeof y);
-    x = y ^ ((x ^ y) & -(uint64_t)(condition != 0));
-    __builtin_memcpy(&a, &x, sizeof a);
-    return a;
-}
-/* Wraps a negative index; one outside 0..n-1 sets a bit of *bad and becomes 0. */
-static inline int64_t gc_check_index(int64_t i, int64_t n, int number, uint64_t *bad)
-{
-    const int64_t at = i < 0 ? i + n : i;
-    const uint64_t outside = (uint64_t)at >= (uint64_t)n;
+    const uint64_t outside = i >= (uint64_t)n;
     *bad |= outside << number;
-    return outside ? 0 : at;
+    return outside ? 0 : (int64_t)i;
 }
 #ifdef GC_LIBMVEC
 GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
@@ -147,7 +137,7 @@ float logf(float);
 #define VECTOR _Pragma("omp simd") for (int v = 0; v < 16; v++)
 #define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) VECTOR
 
-int64_t row_max_sum_37184ef6(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_a21d8939(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];
@@ -161,7 +151,6 @@ int64_t row_max_sum_37184ef6(void *const *buf, const int64_t *arg, int64_t begin
     const int64_t a6 = arg[6];
     const int64_t a7 = arg[7];
     const int64_t a8 = arg[8];
-    const int64_t p0 = (int64_t)arg[9];
     uint64_t bad = 0;    /* one bit for each bounds check */
     const int64_t stop = MIN(end * a8, a0);
     int64_t at = begin * a8;
@@ -241,9 +230,8 @@ int64_t row_max_sum_37184ef6(void *const *buf, const int64_t *arg, int64_t begin
                     }
                 }
         }
-        const int64_t t3 = x1[i];
-        const int64_t t4 = gc_check_index(gc_select_int64_t(t3 < 0, (int64_t)(1u * (uint64_t)t3 - (uint64_t)p0), t3), a5, 0, &bad);
-        const float t7 = gc_log_float(sum1);
+        const int64_t t3 = gc_check_unsigned(x1[i], a5, 0, &bad);
+        const float t6 = gc_log_float(sum1);
         float sum2 = -0.0f;
         {
             const int64_t length = a1;
@@ -258,9 +246,9 @@ int64_t row_max_sum_37184ef6(void *const *buf, const int64_t *arg, int64_t begin
                         __builtin_prefetch(&x0[base + l + i * a6 + a7]);
                     for (int l = 0; l < 64; l++) {
                         const int64_t j = base + l;
-                        const float t5 = x0[i * a2 + j];
-                        const float t6 = t5 - max0;
-                        sum2_lane[l] = sum2_lane[l] + ((t4 == (j)) ? (t6 - t7) : 0.0f);
+                        const float t4 = x0[i * a2 + j];
+                        const float t5 = t4 - max0;
+                        sum2_lane[l] = sum2_lane[l] + ((t3 == (j)) ? (t5 - t6) : 0.0f);
                     }
                 }
                 REST(first + count - base) {
@@ -268,9 +256,9 @@ int64_t row_max_sum_37184ef6(void *const *buf, const int64_t *arg, int64_t begin
                     float sum2_one = -0.0f;
                     if (v < rest - from) {
                         const int64_t j = base + l;
-                        const float t5 = x0[i * a2 + j];
-                        const float t6 = t5 - max0;
-                        sum2_one = (t4 == (j)) ? (t6 - t7) : 0.0f;
+                        const float t4 = x0[i * a2 + j];
+                        const float t5 = t4 - max0;
+                        sum2_one = (t3 == (j)) ? (t5 - t6) : 0.0f;
                     }
                     sum2_lane[l] = sum2_lane[l] + sum2_one;
                 }

@@ -1,4 +1,4 @@
-typedef struct { int64_t w[9]; } gc_words;
+typedef struct { int64_t w[8]; } gc_words;
 
 /* quotient and rest of numbers that are not negative: most fit 32 bits, where division is several times faster */
 GC_INLINE int64_t gc_quotient(int64_t a, int64_t n)
@@ -30,6 +30,17 @@ GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
+/* One outside 0..n-1, also a negative one, sets a bit of *bad and becomes 0. */
+GC_INLINE int64_t gc_check_unsigned(uint64_t i, int64_t n, int number, uint64_t *bad)
+{
+    const uint64_t outside = i >= (uint64_t)n;
+    *bad |= outside << number;
+    return outside ? 0 : (int64_t)i;
+}
+GC_INLINE float gc_log_float(float x)
+{
+    return log(x);
+}
 /* Wraps a negative index; one outside 0..n-1 sets a bit of *bad and becomes 0. */
 GC_INLINE int64_t gc_check_index(int64_t i, int64_t n, int number, uint64_t *bad)
 {
@@ -45,12 +56,8 @@ GC_INLINE int gc_first(uint64_t bits)
     while (!(bits >> k & 1)) k++;
     return k;
 }
-GC_INLINE float gc_log_float(float x)
-{
-    return log(x);
-}
 
-GC_KERNEL void row_max_sum_3cfb65c8(
+GC_KERNEL void row_max_sum_9453318e(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
@@ -65,7 +72,6 @@ GC_KERNEL void row_max_sum_3cfb65c8(
     const int64_t a1 = words.w[4];
     const int64_t a2 = words.w[5];
     const int64_t a3 = words.w[6];
-    const int64_t p0 = (int64_t)words.w[7];
     uint64_t bad = 0;    /* one bit for each bounds check */
     /* 64 items share a row */
     const int own = GC_ITEM % 64;
@@ -176,9 +182,8 @@ GC_KERNEL void row_max_sum_3cfb65c8(
         sum1 = sum1_part;
         GC_BARRIER();
     }
-    const int64_t t3 = x1[i];
-    const int64_t t4 = gc_check_index((t3 < 0) ? ((int64_t)(1u * (uint64_t)t3 - (uint64_t)p0)) : t3, a3, 0, &bad);
-    const float t7 = gc_log_float(sum1);
+    const int64_t t3 = gc_check_unsigned(x1[i], a3, 0, &bad);
+    const float t6 = gc_log_float(sum1);
     float sum2 = -0.0f;
     {
         const int64_t length = (live ? a1 : 0);
@@ -188,15 +193,15 @@ GC_KERNEL void row_max_sum_3cfb65c8(
         if (last - first == 1024) {
             GC_UNROLL for (int r = 0; r < 16; r++) {
                 const int64_t j = first + own + r * 64;
-                const float t5 = x0[i * a2 + j];
-                const float t6 = t5 - max0;
-                sum2_part = sum2_part + ((t4 == (j)) ? (t6 - t7) : 0.0f);
+                const float t4 = x0[i * a2 + j];
+                const float t5 = t4 - max0;
+                sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
             }
         } else {
             for (int64_t j = first + own; j < last; j += 64) {
-                const float t5 = x0[i * a2 + j];
-                const float t6 = t5 - max0;
-                sum2_part = sum2_part + ((t4 == (j)) ? (t6 - t7) : 0.0f);
+                const float t4 = x0[i * a2 + j];
+                const float t5 = t4 - max0;
+                sum2_part = sum2_part + ((t3 == (j)) ? (t5 - t6) : 0.0f);
             }
         }
         #if GC_SHUFFLES > 1
@@ -232,7 +237,7 @@ GC_KERNEL void row_max_sum_3cfb65c8(
         GC_BARRIER();
     }
     if (live && own == 0) y0[i] = sum2;
-    if (live && bad) GC_ATOMIC_MAX(fault + words.w[8], 64 - gc_first(bad));
+    if (live && bad) GC_ATOMIC_MAX(fault + words.w[7], 64 - gc_first(bad));
 }
 
 typedef struct { int64_t w[5]; } gc_words;
