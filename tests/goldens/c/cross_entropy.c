@@ -104,12 +104,13 @@ static inline float gc_exp_float(float x)
     const float scale = gc_bits_float(gc_bitcast_uint32_t_float(t) << 23);      /* 2**m */
     return p * scale * scale;
 }
-/* One outside 0..n-1, also a negative one, sets a bit of *bad and becomes 0. */
+/* One outside 0..n-1 sets a bit of *bad and becomes 0. */
 static inline int64_t gc_check_unsigned(uint64_t i, int64_t n, int number, uint64_t *bad)
 {
-    const uint64_t outside = i >= (uint64_t)n;
+    const uint64_t at = i;
+    const uint64_t outside = (uint64_t)at >= (uint64_t)n;
     *bad |= outside << number;
-    return outside ? 0 : (int64_t)i;
+    return outside ? 0 : at;
 }
 #ifdef GC_LIBMVEC
 GC_WIDE(float) GC_ROUTINE_float(v, logf)(GC_WIDE(float));
@@ -137,7 +138,7 @@ float logf(float);
 #define VECTOR _Pragma("omp simd") for (int v = 0; v < 16; v++)
 #define REST(n) _Pragma("GCC unroll 1") for (int from = 0, rest = n; from < rest; from += 16) VECTOR
 
-int64_t row_max_sum_a21d8939(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
+int64_t row_max_sum_92ad1a7e(void *const *buf, const int64_t *arg, int64_t begin, int64_t end, void *scratch)
 {
     const float *restrict x0 = buf[0];
     const int64_t *restrict x1 = buf[1];

@@ -30,12 +30,13 @@ GC_INLINE float gc_exp_float(float x)
 {
     return exp(x);
 }
-/* One outside 0..n-1, also a negative one, sets a bit of *bad and becomes 0. */
+/* One outside 0..n-1 sets a bit of *bad and becomes 0. */
 GC_INLINE int64_t gc_check_unsigned(uint64_t i, int64_t n, int number, uint64_t *bad)
 {
-    const uint64_t outside = i >= (uint64_t)n;
+    const uint64_t at = i;
+    const uint64_t outside = (uint64_t)at >= (uint64_t)n;
     *bad |= outside << number;
-    return outside ? 0 : (int64_t)i;
+    return outside ? 0 : at;
 }
 GC_INLINE float gc_log_float(float x)
 {
@@ -57,7 +58,7 @@ GC_INLINE int gc_first(uint64_t bits)
     return k;
 }
 
-GC_KERNEL void row_max_sum_9453318e(
+GC_KERNEL void row_max_sum_3fe870ba(
     const GC_GLOBAL char *GC_RESTRICT memory0,
     const GC_GLOBAL char *GC_RESTRICT memory1,
     GC_GLOBAL char *GC_RESTRICT memory2,
