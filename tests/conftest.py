@@ -28,7 +28,7 @@ _made_cache: list[str] = []
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", default="cpu", type=lambda name: {"c": "cpu", "numpy": "cpu"}.get(name, name),
                      help="backend that runs the suite (default: cpu, which is also called c)")
-    parser.addoption("--programs", type=int, default=500, help="random programs per differential test")
+    parser.addoption("--programs", type=int, default=300, help="random programs per differential test")
     parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens; read the diff after it")
 
 
