@@ -1,6 +1,6 @@
 """Random programs against the reference, and against themselves realized in other ways: see differential.py.
 
-`--programs N` sets how many (500 by default; .ci/long runs 3,000). A failure prints its seed and the program, cut
+`--programs N` sets how many (300 by default; .ci/long runs 3,000). A failure prints its seed and the program, cut
 down.
 """
 
