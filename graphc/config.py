@@ -206,6 +206,14 @@ _overriding = threading.Lock()
 _overrides: list[tuple] = []    # the blocks that last: the names of what they set, and what these were before
 
 
+def _after_fork() -> None:
+    global _overriding
+    _overriding = threading.Lock()  # it may be held by a thread that the child does not have
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class Settings:
     """The settings of this process; see VARIABLES for what each means.
 

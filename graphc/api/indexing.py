@@ -17,8 +17,8 @@ from graphc.api import record
 from graphc.api.creation import iota
 from graphc.api.elementwise import add, clip, maximum, minimum, multiply, negative, remainder, subtract, where
 from graphc.api.keys import Selection, checked, integer_in, positions, select
-from graphc.api.other_names import UPDATES, Elsewhere
 from graphc.api.numbers import scalar
+from graphc.api.other_names import UPDATES, Elsewhere
 from graphc.api.record import (
     anew, as_tensor, broadcast_shapes, cast, expand_to, movement, normalize_axis, reshape_to, wrap,
 )

@@ -258,7 +258,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord: float = 2):  # 
     if not isinstance(ord, int | float | np.integer | np.floating | Scalar):
         raise ArgumentError(f"there is no vector norm {ord!r}", op="vector_norm",
                             fix="use inf, -inf, 0 or another number")
-    if ord == inf:
+    if ord == inf:      # a number of a jitted function's arguments says here that it is not known
         return _largest(size, axis, keepdims)
     if ord == -inf:
         return red.min(size, axis, keepdims=keepdims)

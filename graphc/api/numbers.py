@@ -82,8 +82,8 @@ def check_fits(array: np.ndarray, dtype: DType, name: str) -> None:
     if dtype in _BOUNDS and array.dtype.kind in "iuf" and array.size:
         least, most = array.min().item(), array.max().item()
         if array.dtype.kind == "f":
-            least, most = _whole(least, dtype, name), _whole(most, dtype, name)
-        if not (fits(least, dtype) and fits(most, dtype)):
+            _whole(least, dtype, name), _whole(most, dtype, name)
+        elif not (fits(least, dtype) and fits(most, dtype)):
             raise IntegerOverflow(f"integers from {least} to {most} do not fit {dtype}", op=name)
 
 

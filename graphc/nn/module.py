@@ -229,8 +229,8 @@ def _replace(t: Tensor, value: Tensor) -> None:
         t.requires_grad = True
 
 
-def items_of(holder: list | dict) -> Iterable[tuple]:
-    """What a list or a dict holds, with the names by which it can be replaced."""
+def items_of(holder: list | tuple | dict) -> Iterable[tuple]:
+    """What a list, a tuple or a dict holds, each with its index or key."""
     return holder.items() if isinstance(holder, dict) else enumerate(holder)
 
 
@@ -242,11 +242,7 @@ def like(found: tuple, items: list) -> tuple:
 def _inside(found) -> list[tuple[object, object]]:
     """What something holds, by name: attributes of a module, elements of a list, tuple or dict."""
     inside: list[tuple[object, object]] = list(vars(found).items()) if isinstance(found, Module) else []
-    if isinstance(found, (list, tuple)):
-        inside += enumerate(found)
-    elif isinstance(found, dict):
-        inside += found.items()
-    return inside
+    return inside + list(items_of(found)) if isinstance(found, list | tuple | dict) else inside
 
 
 def _by_own_names(module: Module, own: dict[str, Tensor], state: Mapping) -> dict:

@@ -65,13 +65,13 @@ def _parameters_in(module: Module, dtype) -> Iterator[None]:
             return casts.setdefault(id(x), _in(x, dtype)) if x.is_parameter and x.dtype.kind == "f" else x
         if isinstance(x, Module) or not isinstance(x, list | tuple | dict):
             return x
-        found = [changed(item) for item in (x.values() if isinstance(x, dict) else x)]
-        if all(new is old for new, old in zip(found, x.values() if isinstance(x, dict) else x, strict=True)):
+        found = {name: changed(item) for name, item in items_of(x)}
+        if all(found[name] is item for name, item in items_of(x)):
             return x
         if isinstance(x, tuple):
-            return like(x, found)
+            return like(x, list(found.values()))
         result = copy(x)
-        for name, item in zip(x if isinstance(x, dict) else range(len(x)), found, strict=True):
+        for name, item in found.items():
             result[name] = item
         return result
 
