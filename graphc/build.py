@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -77,14 +78,21 @@ def plan_graph(graph: Graph, dialect: str = "c") -> Planned:
 def _no_collector() -> Iterator[None]:
     """Passes make many objects and leave hardly a cycle: Python's search for cycles was a fifth of their time. Where
     two threads are inside, the first that leaves ends it for both."""
+    global _paused
     if not gc.isenabled():
         yield
         return
     gc.disable()
+    _paused = True
     try:
         yield
     finally:
         gc.enable()
+        _paused = False
+
+
+_paused = False     # whether a thread is in there, which would not exist in a forked child
+os.register_at_fork(after_in_child=lambda: gc.enable() if _paused else None)
 
 
 def _plan(roots: tuple[Node, ...], leaves: tuple[Node, ...], dialect: str, body: bool = False) -> Planned:

@@ -147,13 +147,13 @@ def _ahead(batches: Iterator, count: int) -> Iterator:
             yield batch
     finally:
         stop.set()
-        thread.join()
+        thread.join(1.0)        # no longer: it may wait for a lock that this thread, which collects garbage, holds
 
 
 # ------------------------------------------------------------------------------------------------------------ training
 
 class History(Struct):
-    """What `fit` saw: the mean loss of each epoch, the loss of each step, samples a second in each epoch."""
+    """What `fit` saw: the loss of each step, their mean in each epoch, samples a second in each epoch."""
 
     losses: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
@@ -199,7 +199,7 @@ def fit(model, loader: DataLoader, optimizer, loss: Callable | None, epochs: int
             started, seen, values = time.perf_counter(), 0, []
             for batch in loader:
                 x, y = _pair(batch)
-                value = step(x, y)
+                value = gc.asarray(step(x, y))
                 gc.realize(value, *model.parameters(), *_state(optimizer))
                 values.append(float(value))
                 seen += len(y)

@@ -30,7 +30,7 @@ from graphc.ir.ops import CHECK_INDEX, CONST, LIBRARY
 from graphc.ir.program import Program
 from graphc.references import held, reads_of, references
 from graphc.runtime import backend as backends
-from graphc.runtime.backend import Backend, Executable, IndexFault
+from graphc.runtime.backend import FAILURES, Backend, Executable, IndexFault
 from graphc.runtime.buffers import Buffer
 from graphc.runtime.counters import Counters
 from graphc.runtime.counters import counters as _counters
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 TRACED = ("traced",)            # it stands for what a call of a jitted function brings
 EXAMPLE = ("an example",)       # it stands for any of a batch of vmap
 GIVEN_AWAY = ("given away",)    # a donated tensor after the call
-PROGRAMS = 4096             # programs kept in memory; the least recently used goes first
+TORN = ("torn",)                # a tensor that a call wrote to in place when it failed
+PROGRAMS = 4096             # programs kept in memory; the oldest goes first
 
 observers: list[Callable] = []      # called with the Plan of every schedule that is realized for the first time
 shown_dialect: str | None = None    # in which observers see the kernels; None: that of the backend which runs them
@@ -263,7 +264,7 @@ def _run_familiar(pending: Sequence[Node], run: Callable, inputs: list[Buffer], 
     which finds out whose line it is."""
     try:
         values = run(inputs, params)
-    except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
+    except FAILURES:
         return False
     _counters.program_hits += 1
     with lock:
@@ -294,10 +295,10 @@ def prepare(graph: canonical.Graph, backend: Backend) -> Entry:
     return entry or _load(key, program, graph, backend)
 
 
-def given_away(node: Node) -> Node:
-    """What a tensor stands for after its memory was given away: reading it raises."""
+def lost(node: Node, why: tuple[str]) -> Node:
+    """What a tensor stands for that has lost its values, GIVEN_AWAY or TORN: reading it raises."""
     gone = make_leaf(node.dtype, node.shape, None, node.device, node.site)
-    gone.attrs = GIVEN_AWAY
+    gone.attrs = why
     return gone
 
 
@@ -318,6 +319,9 @@ def _unknown_value(graph: canonical.Graph, asked: str) -> TracerError:
     if GIVEN_AWAY in reasons:
         return TracerError("the tensor was given away to a jitted function (donate_argnums), or depends on such a one",
                            op=asked, fix="use what the function returned, or don't donate the argument")
+    if TORN in reasons:
+        return TracerError("a jitted call failed while it wrote to the tensor in place, which has lost its values; or "
+                           "the value depends on such a tensor", op=asked, fix="assign to it anew: x.assign(values)")
     if not marks.tracing:
         return TracerError("this tensor was made inside a jitted function and kept outside of it, without a value",
                            op=asked, fix="return it instead; or assign to a tensor that was there before: x.assign(y)",

@@ -271,7 +271,9 @@ class CacheError(GraphcError, OSError):
 
 
 class OutOfMemory(GraphcError, MemoryError):
-    """A schedule whose peak does not fit; raised before anything is launched."""
+    """A schedule whose peak does not fit; raised before anything is launched, or at the step ended_at."""
+
+    ended_at = -1
 
 
 class MismatchError(GraphcError, ArithmeticError):

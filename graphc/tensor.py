@@ -49,7 +49,12 @@ def host_view(node: Node, copied: bool = True) -> np.ndarray | None:
     the host's copy of a device's memory; a small part of what is large there is better taken out by the device.
     `copied`: whether such a copy may be made for it.
     """
-    path, wanted = [], node.nbytes if copied else 0
+    with driver.lock:       # another thread may compute the node meanwhile, or write in place to this memory
+        return _host_view(node, node.nbytes if copied else 0)
+
+
+def _host_view(node: Node, wanted: int) -> np.ndarray | None:
+    path = []
     while node.value is None and node.op in _VIEWS:
         path.append(node)
         node = node.srcs[0]

@@ -25,7 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from graphc.config import settings
-from graphc.errors import BackendError, CacheError, IndexOutOfRange, warn
+from graphc.errors import BackendError, CacheError, IndexOutOfRange, OutOfMemory, warn
 from graphc.ir.program import KernelSource, Program
 from graphc.runtime.buffers import Buffer
 
@@ -39,13 +39,16 @@ meanwhile: list[Callable[[], None]] = []  # what to do while a compiler that is 
 class Executable(Protocol):
     """A program ready to run, any number of times and from several threads."""
 
+    program: Program
+
     def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
         """Run on these inputs and return the outputs in fresh buffers.
 
         params  the program's scalars as the signed int64 of their bits
         donate  positions of inputs that the caller gives away: an output that is an alias takes the buffer over
 
-        Raises IndexFault if an index from data lies outside its array.
+        Raises IndexFault if an index from data lies outside its array. FAILURES may have an attribute `ended_at`, the
+        step at which the run ended.
         """
 
 
@@ -100,13 +103,18 @@ class IndexFault(IndexOutOfRange):
 
     step      the step of the program that read it
     position  the position of the first bad index, counted in that kernel's order
+    ended_at  the step at which the run ended; None: it went on to its end
     """
 
-    def __init__(self, step: int, position: int, label: str):
+    def __init__(self, step: int, position: int, label: str, ended_at: int | None = None):
         what = f" of {label}" if label else ""
         super().__init__(f"the index at position {position}{what} lies outside the array")
         self.step = step
         self.position = position
+        self.ended_at = ended_at
+
+
+FAILURES = (IndexFault, np.linalg.LinAlgError, OutOfMemory)     # of a run: by the data, or for lack of memory
 
 
 # ------------------------------------------------------------------------------------------------- what is registered

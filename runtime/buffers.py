@@ -106,9 +106,9 @@ class Buffer:
             return empty
         text = _typestr(dtype)
         if text is None:
-            raw = np.asarray(_Export(self, "|u1", (needed,), readonly))
+            raw = np.asarray(Export(self, "|u1", (needed,), readonly))
             return np.ndarray(shape, dtype, buffer=raw)
-        return np.asarray(_Export(self, text, shape, readonly))
+        return np.asarray(Export(self, text, shape, readonly))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.nbytes} bytes at {self.address:#x}>"
@@ -129,7 +129,7 @@ class PooledBuffer(Buffer):
             block.free.append(block)  # else the system gets it back with the last reference to it
 
 
-class _Export:
+class Export:
     """What NumPy holds as the base of a view."""
 
     __slots__ = ("buffer", "__array_interface__")
@@ -223,7 +223,9 @@ class Pool:
             try:
                 return free.pop()
             except IndexError:  # other threads were faster
-                return self._new_blocks(size, free)[0]
+                block, *others = self._new_blocks(size, free)
+                free += others
+                return block
 
     def _slab(self, size: int) -> int:
         """The bytes to take from the system for blocks of a size."""

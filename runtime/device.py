@@ -307,16 +307,17 @@ class DeviceExecutable:
         """Outputs where those that are aliases of donated inputs take over the buffers of these."""
         if not donate:
             return [self.pool.allocate(nbytes) for nbytes in self._output_bytes]
-        given = {self.program.inputs[position]: inputs[position] for position in donate}
+        given = {self.program.inputs[position]: inputs[position] for position in donate
+                 if isinstance(inputs[position], PooledBuffer)}     # others are the user's: nothing is written to them
         for position in donate:
-            if sum(other.address == inputs[position].address for other in inputs) > 1:
+            if inputs[position] in given.values() and sum(b.address == inputs[position].address for b in inputs) > 1:
                 raise BufferError(f"input {position} cannot be donated: it is an input twice")
         outputs = []
         for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
             taken = given.get(alias)
             if taken is not None:
                 taken._copy = None      # its values change
-            outputs.append(taken if isinstance(taken, PooledBuffer) else self.pool.allocate(nbytes))
+            outputs.append(self.pool.allocate(nbytes) if taken is None else taken)
         return outputs
 
     def _cleared(self) -> DeviceBuffer:

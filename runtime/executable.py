@@ -19,7 +19,7 @@ from graphc.config import settings
 from graphc.errors import GraphcError, OutOfMemory
 from graphc.ir.program import Branch, Copy, Launch, Library, Loop, Member, Program, Slot, Step, bodies
 from graphc.runtime import image, native, profiler
-from graphc.runtime.backend import IndexFault
+from graphc.runtime.backend import FAILURES, IndexFault
 from graphc.runtime.buffers import ALIGNMENT, Buffer, PooledBuffer, pool
 from graphc.runtime.counters import counters
 from graphc.runtime.image import Handles, Layout
@@ -123,6 +123,8 @@ class CpuExecutable:
         places = Counter(map(_address, inputs))
         for position in donate:
             given = inputs[position]
+            if not isinstance(given, PooledBuffer):     # the user's, to whom nothing is written
+                continue
             if given.exports:
                 raise BufferError(f"input {position} cannot be donated: an array still shows its memory")
             if places[given.address] > 1:
@@ -131,7 +133,6 @@ class CpuExecutable:
         donated = set(donate)
         for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):
             taken = inputs[alias] if alias in donated else None
-            # A wrapped array is the user's: nothing is written to it.
             outputs.append(taken if isinstance(taken, PooledBuffer) else pool.allocate(nbytes))
         return outputs
 
@@ -174,7 +175,11 @@ class Code:
                     self.fail(result, segment.first)
                 continue
             start = time.perf_counter_ns()
-            segment.run(self.layout, outside, arena, params)
+            try:
+                segment.run(self.layout, outside, arena, params)
+            except FAILURES as error:
+                error.ended_at = segment.first
+                raise
             if profiler.current is not None:
                 profiler.current.note(segment, time.perf_counter_ns() - start)
 
@@ -183,11 +188,14 @@ class Code:
         label = self.program.labels[step] if step < len(self.program.labels) else ""
         if result > 0:
             member, position = divmod(result - 1, 1 << MEMBER_SHIFT)
-            raise IndexFault(step, position, f"{label} (member {member} of the launch)" if member else label)
+            label = f"{label} (member {member} of the launch)" if member else label
+            raise IndexFault(step, position, label, ended_at=step)
         if result == native.INTERRUPTED:
             raise native.take_raised()
         if result == native.NO_MEMORY:
-            raise OutOfMemory(f"there is no scratch memory for {label or f'step {step}'}")
+            error = OutOfMemory(f"there is no scratch memory for {label or f'step {step}'}")
+            error.ended_at = step
+            raise error
         raise GraphcError("the process was forked by a signal handler inside a run; in the child the run is void")
 
 

@@ -146,6 +146,14 @@ def test_fit_says_which_batches_it_takes(given, text):
         data.fit(net, data.DataLoader(given, 2), optim.SGD(net.parameters(), 0.1), nn.mse, progress=False)
 
 
+def test_a_step_may_return_a_number():
+    net = nn.Linear(1, 1)
+    loader = data.DataLoader((np.ones((5, 1)), np.ones((5, 1))), 2)
+    optimizer = optim.SGD(net.parameters(), 0.1)
+    history = data.fit(net, loader, optimizer, None, step=lambda x, y: len(x) / 2, progress=False)
+    assert history.steps == [1.0, 1.0, 0.5]
+
+
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_a_transform_may_write_to_its_batch(shuffle):
     def halved(batch):

@@ -85,6 +85,34 @@ def test_a_read_only_array_is_aliased():
     assert not np.shares_memory(np.asarray(gc.asarray(a, copy=True)), a)
 
 
+def views_of(a: np.ndarray) -> dict[str, np.ndarray]:
+    class Shared:
+        __array_interface__ = {**a.__array_interface__, "data": (a.ctypes.data, True)}
+        owner = a
+    return {"windows": np.lib.stride_tricks.sliding_window_view(a, 1),
+            "strides": np.lib.stride_tricks.as_strided(a, a.shape, a.strides, writeable=False),
+            "a buffer": np.frombuffer(memoryview(a).toreadonly()), "an interface": np.asarray(Shared())}
+
+
+@pytest.mark.parametrize("how", ["windows", "strides", "a buffer", "an interface"])
+def test_a_read_only_view_of_what_others_write_to_is_copied(how):
+    a = np.arange(4.0)
+    t = gc.asarray(views_of(a)[how]) * 2
+    a[:] = -1
+    assert t.reshape(-1).tolist() == [0, 2, 4, 6]
+
+
+def test_what_nobody_can_write_to_is_not_copied(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(4.0))
+    doubled = (gc.asarray(np.arange(4.0)) * 2).numpy()
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for a in (np.frombuffer(np.arange(4.0).tobytes()), mapped, doubled, doubled[1:]):
+        assert np.shares_memory(np.asarray(gc.asarray(a)), a)
+    changing = np.load(tmp_path / "x.npy", mmap_mode="c")
+    changing.flags.writeable = False
+    assert not np.shares_memory(np.asarray(gc.asarray(changing)), changing)
+
+
 def test_copy_false_aliases_or_raises():
     a = np.arange(6.0).reshape(2, 3)
     assert np.shares_memory(np.asarray(gc.asarray(a, copy=False)), a)

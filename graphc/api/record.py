@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from math import prod
+from mmap import mmap
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from graphc.ir import ops
 from graphc.ir.dtype import DType, as_dtype, promote
 from graphc.ir.node import Node, buffer, const, interned, make
 from graphc.ir.ops import Op
-from graphc.runtime.buffers import pool
+from graphc.runtime.buffers import Export, pool
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar, current
 
@@ -180,12 +181,17 @@ def from_numpy(array: np.ndarray, *, dtype: DType | None = None, copy: bool | No
 
 
 def _is_frozen(array) -> bool:
-    """Whether nobody can write to these values, also not through an array that this one is a view of."""
+    """Whether nobody can write to these values, also not through what this array is a view of: an array, bytes, a file
+    mapped to be read, or memory of graphc's. Of anything else that is not known."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False
         array = array.base
-    return True
+    if isinstance(array, memoryview):
+        array = array.obj
+    if isinstance(array, mmap):
+        return memoryview(array).readonly
+    return array is None or isinstance(array, (bytes, Export))
 
 
 # -------------------------------------------------------------------------------------------------------- elementwise

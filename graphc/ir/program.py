@@ -77,6 +77,11 @@ class Library(Struct, frozen=True):
     outputs: tuple[Operand, ...]
     attrs: tuple
 
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """What it reads and writes."""
+        return tuple([x.slot for x in (*self.inputs, *self.outputs)])
+
 
 class Copy(Struct, frozen=True):
     """Copy nbytes from one slot to another."""
@@ -84,6 +89,11 @@ class Copy(Struct, frozen=True):
     source: int
     target: int
     nbytes: int
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """What it reads and writes."""
+        return self.source, self.target
 
 
 class Carried(Struct, frozen=True):
@@ -175,6 +185,12 @@ class Program(Struct, frozen=True):
     def peak_with(self, donated: Collection[int]) -> int:
         """The same where outputs take over these input slots."""
         return self.arena + sum(s.nbytes for s in self.slots if s.role == "output" and s.alias not in donated)
+
+    def overwritten(self, ended_at: int | None) -> set[int]:
+        """The input slots that outputs have taken over, where they may, when a run ends at this step, or at its end."""
+        steps = self.steps if ended_at is None else self.steps[:ended_at + 1]
+        met = {slot for step in steps for slot in step.slots}
+        return {slot.alias for number, slot in enumerate(self.slots) if slot.alias is not None and number in met}
 
     @property
     def all_kernels(self) -> tuple[KernelSource, ...]:

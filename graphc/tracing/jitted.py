@@ -259,6 +259,7 @@ class Jitted:
             # One that another tensor has been put in the place of holds on to its own in vain.
             there = [old for old in replays if old.outside is None or not old.outside.is_past()]
             replays[:] = [replay, *there][:VARIANTS]
+            self._fast = _never     # it may be of one that is dropped
             if len(self._replays) > SIGNATURES:
                 self._replays.pop(next(iter(self._replays)), None)
         return replay
@@ -472,6 +473,10 @@ def _exactly(value):
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [getattr(value, field.name) for field in dataclasses.fields(value) if field.compare]
         return value, _exactly(tuple([x for x in fields if isinstance(x, Hashable)]))
+    if isinstance(value, np.generic):
+        return value.dtype, value.tobytes()
+    if type(value) is complex:
+        return value.real.hex(), value.imag.hex()
     return value.hex() if type(value) is float else value
 
 

@@ -13,14 +13,14 @@ from graphc.api.laziness import unlimited
 from graphc.api.numbers import scalar
 from graphc.api.record import wrap
 from graphc.config import settings
-from graphc.errors import DTypeError, IntegerOverflow, JitError, OutOfMemory
+from graphc.errors import DTypeError, IntegerOverflow, JitError
 from graphc.ir import dtype as dt
 from graphc.ir.dtype import DType
 from graphc.ir.node import Node, buffer, const_of_words, const_words
 from graphc.ir.ops import ALIAS, BUFFER, CONST, PARAM
 from graphc.pytree import LEAF, flatten, unflatten
 from graphc.references import references
-from graphc.runtime.backend import IndexFault
+from graphc.runtime.backend import FAILURES
 from graphc.runtime.buffers import Buffer
 from graphc.tensor import Tensor, history, rebinding
 from graphc.tensor import handles as variables
@@ -232,7 +232,8 @@ class Replay:
         others = iter(picks[len(recorded.leaves):])
         self.fills = [(k, None if grad is None else next(others)) for k, grad in recorded.filled.items()]
         written = {k: value_of(recorded.now(k)) for k in recorded.written}
-        wanted = [*written.values(), *(node for kind, node in results if kind == "tensor")]
+        # What is returned comes first: if that fails, nothing has been written in place yet.
+        wanted = [*(node for kind, node in results if kind == "tensor"), *written.values()]
         with driver.lock:
             roots = [n for n in driver.computed(wanted) if n.op is not BUFFER and n.op is not PARAM]
             pool = _Pool(roots, recorded)
@@ -320,7 +321,7 @@ class Replay:
         if self.single:
             dtype, shape, site = self.made[0]
             tensor = _blank(Tensor)
-            tensor.node = buffer(dtype, shape, self._compute(nodes, self.words, ())[0], self.device, site)
+            tensor.node = buffer(dtype, shape, self._compute(handles, nodes, self.words, ())[0], self.device, site)
             return tensor
         for k in self.donated:
             _must_be_free(handles, nodes[k], k)
@@ -340,7 +341,7 @@ class Replay:
             undraw(self.tape, values, self.draws)
             raise
         if self.roots:
-            buffers = self._compute(nodes, words, given)
+            buffers = self._compute(handles, nodes, words, given)
             pool = [buffer(dtype, shape, value, self.device, site)
                     for (dtype, shape, site), value in zip(self.made, buffers, strict=True)] + pool
         for k, place, is_variable in self.writes:
@@ -349,7 +350,7 @@ class Replay:
             if is_variable:
                 handles[k].requires_grad = True
         for k in self.lost:
-            handles[k].node = driver.given_away(nodes[k])
+            handles[k].node = driver.lost(nodes[k], driver.GIVEN_AWAY)
             rebinding.of(handles[k], self)
         made = [wrap(pool[what]) if kind == "tensor" else handles[what] if kind == "handle" else
                 values[what] if kind == "number" else what.copy() if kind == "array" else what
@@ -358,14 +359,34 @@ class Replay:
             handles[k].grad = None if which is None else made[which]
         return unflatten(self.structure, [made[k] for k in self.picks])
 
-    def _compute(self, nodes: list[Node], words: list[int], given: Sequence[int]) -> Sequence[Buffer]:
+    def _compute(self, handles: list[Tensor], nodes: list[Node], words: list[int], given: Sequence[int]
+                 ) -> Sequence[Buffer]:
         if self.entry is None or settings.verify:
             return self.step_by_step(nodes, words)
         there = nodes + self.extras if self.extras else nodes
         try:
             return self.entry.executable.run([there[k].value for k in self.inputs], words, given)
-        except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
-            return self.step_by_step(nodes, words)     # which finds out whose line it is
+        except FAILURES as error:
+            return self.after(error, handles, nodes, words, given)
+
+    def after(self, error: Exception, handles: list[Tensor], nodes: list[Node], words: list[int], given: Sequence[int]
+              ) -> list[Buffer]:
+        """The error of a run with the line of the user's that it belongs to; or the results, where memory was lacking
+        and is there now. given: inputs that were to be written in place; if that had begun, they have lost their
+        values."""
+        program = self.entry.executable.program
+        begun = program.overwritten(getattr(error, "ended_at", None)) if given else ()
+        torn = [self.inputs[p] for p in given if program.inputs[p] in begun]
+        if not torn:
+            return self.step_by_step(nodes, words)
+        self.steady = None
+        try:
+            self.step_by_step(nodes, words)
+        finally:
+            for k in torn:
+                handles[k].node = driver.lost(nodes[k], driver.TORN)
+                rebinding.of(handles[k], self)
+        raise error
 
     def step_by_step(self, nodes: list[Node], words: list[int]) -> list[Buffer]:
         """The same by way of the graph, as if it had been recorded by this call."""

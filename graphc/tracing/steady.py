@@ -10,14 +10,11 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from graphc.config import settings
-from graphc.errors import OutOfMemory
 from graphc.ir.node import Node, buffer
 from graphc.pytree import unflatten
 from graphc.references import references
-from graphc.runtime.backend import IndexFault
+from graphc.runtime.backend import FAILURES
 from graphc.runtime.buffers import PooledBuffer, pool
 from graphc.runtime.counters import counters
 from graphc.tensor import Tensor, rebinding
@@ -66,7 +63,7 @@ class Steady:
     """What the last call of a replay left, and what the next has to fill in. Used under the lock.
 
     nodes       of the tensors that the function closes over; `ids` are those of the tensors
-    taken       those of them that are written where they lie
+    taken       those of them that are written where they lie; `given` are the inputs of the program that these are
     words       what the native library is given
     arguments   (word, which argument) of their addresses
     fresh       (word, bytes) of results that get memory of their own
@@ -88,6 +85,7 @@ class Steady:
         self.arguments = [(1 + k, place) for k, place in enumerate(replay.inputs) if place < own]
         writer = {place: k for k, place, _ in replay.writes}
         places: list[int] = []
+        self.given: list[int] = []
         self.fresh: list[tuple[int, int]] = []
         self.assigned: list[tuple] = []
         number_of: dict[int, int] = {}
@@ -96,6 +94,7 @@ class Steady:
             if (k is not None and alias in replay.in_place and replay.inputs[alias] == k
                     and isinstance(nodes[k].value, PooledBuffer)):
                 places.append(k - own)
+                self.given.append(alias)
                 self.words[1 + inputs + root] = nodes[k].value.address
                 continue
             if k is not None:
@@ -134,7 +133,7 @@ class Steady:
         counters.launches += direct.launches
         failed = direct.run(direct.image, words.tobytes(), settings.num_threads)
         if failed:
-            self._fail(replay, failed, nodes, list(words[self.first_param:]))
+            self._fail(replay, failed, handles, nodes, list(words[self.first_param:]))
         if self.assigned:
             self._assign(replay, outputs)
         made = [what if kind == "object" else what.copy() if kind == "array" else values[what] if kind == "number" else
@@ -151,11 +150,11 @@ class Steady:
             for word in read:
                 self.words[word] = node.value.address
 
-    def _fail(self, replay: Replay, failed: int, nodes: list[Node], words: list[int]) -> None:
+    def _fail(self, replay: Replay, failed: int, handles: list[Tensor], nodes: list[Node], words: list[int]) -> None:
         try:
             self.direct.fail(failed, 0)
-        except (IndexFault, np.linalg.LinAlgError, OutOfMemory):
-            replay.step_by_step([*nodes, *self.nodes], words)       # finds out whose line it is
+        except FAILURES as error:
+            replay.after(error, [*handles, *replay.closed], [*nodes, *self.nodes], words, self.given)
             raise
 
 

@@ -107,7 +107,7 @@ class _Writer:
                 kind = form.value.__class__
             lines += [f"if {arg}.__class__ is not {self.name('kind', kind)}: return MISS"]
             if form.__class__ is Known:
-                lines += [f"if {arg} != {form.value!r}: return MISS"]
+                lines += [f"if {arg} != {self.name('known', form.value)}: return MISS"]
             elif inner is None:
                 (self.tensors if kind is Tensor else self.numbers).append(arg)
             elif kind is dict:
@@ -146,7 +146,8 @@ class _Writer:
             params.append(repr(value) if source is None else self.numbers[replay.tape[source.position][1]])
             formats += "q" if source is None else _FORMATS[source.dtype]
         lines, names = self.direct.written_out(inputs, params, formats)
-        self.names |= names
+        # The replay may be dropped before this function is, and its constants with it.
+        self.names |= names | {"kept": [node.value for node in replay.extras]}
         return ["try:", *(f"    {line}" for line in lines), "except errors:", "    return MISS"]
 
     def results(self) -> list[str]:
