@@ -61,7 +61,7 @@ class custom_vjp:
         results = [as_tensor(x, None, "custom_vjp") for x in results]
         rule = _Rule(self, args, residuals, shape_of_result)
         call = make(CUSTOM, tuple(x.dtype for x in results), tuple(x.shape for x in results), sources, (rule,))
-        return unflatten(shape_of_result, [wrap(_through(x.node, make(GET, x.dtype, x.shape, (call,), (i,))))
+        return unflatten(shape_of_result, [wrap(with_gradient_of(x.node, make(GET, x.dtype, x.shape, (call,), (i,))))
                                            for i, x in enumerate(results)])
 
 
@@ -94,7 +94,7 @@ class _Rule:
         return out
 
 
-def _through(value: Node, path: Node) -> Node:
+def with_gradient_of(value: Node, path: Node) -> Node:
     """The value of one node whose gradient goes to another."""
     found = make(ALIAS, value.dtype, value.shape, (value, path), (), device=value.device, site=value.site)
     found.tracked = path.tracked
@@ -118,7 +118,7 @@ def checkpoint(f: Callable) -> Callable:
         ends = {x.node for x in leaves if isinstance(x, Tensor)}
         results, structure = flatten(f(*args, **kwargs))
         again = _copies([x.node for x in results if isinstance(x, Tensor) and x.node.tracked], ends)
-        return unflatten(structure, [wrap(_through(x.node, again[x.node])) if isinstance(x, Tensor)
+        return unflatten(structure, [wrap(with_gradient_of(x.node, again[x.node])) if isinstance(x, Tensor)
                                            and x.node in again else x for x in results])
 
     return wrapped

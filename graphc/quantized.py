@@ -213,6 +213,7 @@ def concat(parts: Sequence[Quantized]) -> Quantized:
 def quantize(t, bits: int = 4) -> Quantized:
     """Blocks of 32 along the last axis: 8 bits from -max|x| to max|x|, or 4 bits from the least to the largest number.
 
+    A block's scale is a float16: blocks of numbers below 4e-6 (8 bits) become 0, those beyond 8e6 NaN.
     Raises ShapeError where the last axis is no multiple of 32, ArgumentError for other bits.
 
     >>> import graphc as gc

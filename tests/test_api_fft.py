@@ -101,3 +101,10 @@ def test_larger_ones_have_the_same_bits_on_any_number_of_threads(name, dtype, mo
             found.append(np.asarray(getattr(gc.fft, name)(gc.asarray(x))))
     assert all(equal_bits(f, found[0]) for f in found)
     check(gc.asarray(found[0]), getattr(np.fft, name)(x))
+
+
+def test_a_size_of_minus_one_is_the_axis_as_it_is():
+    x = sample((3, 4))
+    check(gc.fft.fftn(gc.asarray(x), s=(-1, 6), axes=(0, 1)), np.fft.fftn(x, s=(3, 6), axes=(0, 1)))
+    check(gc.fft.irfftn(gc.asarray(x), s=(2, -1), axes=(0, 1)), np.fft.irfftn(x, s=(2, 4), axes=(0, 1)))
+    raises(ValueError, "negative size", gc.fft.fftn, gc.asarray(x), (-2, 4))

@@ -337,3 +337,21 @@ def test_tolerances_of_matrices():
     raises(ValueError, "rtol and tol are both given", gc.linalg.matrix_rank, x, tol=0.1, rtol=0.1)
     raises(ValueError, "are not square", gc.linalg.pinv, gc.ones((2, 3)), hermitian=True)
     raises(ValueError, "mode must be 'reduced', 'complete' or 'r'", gc.linalg.qr, x, "raw")
+
+
+def test_lstsq_in_the_dtype_of_both():
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(5, 2)).astype(np.float32), rng.normal(size=5)
+    check(gc.linalg.lstsq(gc.asarray(a), gc.asarray(b)).x, np.linalg.lstsq(a, b, rcond=None)[0])
+
+
+def test_lstsq_with_a_negative_rcond():
+    a, b = np.array([[1.0, 0], [0, 0], [0, 0]]), np.array([1.0, 2, 3])
+    found = gc.linalg.lstsq(gc.asarray(a), gc.asarray(b), rcond=-1)
+    assert found.x.tolist() == [1, 0] and found.rank.item() == 1
+
+
+@pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro"])
+def test_cond_of_nan(p):
+    assert np.isnan(gc.linalg.cond(gc.asarray([[np.nan, 1], [1, 1.0]]), p).item())
+    assert gc.linalg.cond(gc.asarray([[1.0, 1], [1, 1]]), p).item() == np.inf

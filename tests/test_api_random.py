@@ -277,3 +277,45 @@ def test_no_element_has_a_negative_probability():
     for replace in (False, True):
         with pytest.raises(gc.errors.ArgumentError, match="must be at least 0"):
             gc.random.choice(2, 1, replace=replace, p=[1.5, -0.5])
+
+
+@pytest.mark.parametrize("name, parameters, size", [
+    ("normal", (gc.zeros(4),), 1), ("uniform", (gc.zeros((2, 3)), 1.0), (3,)), ("gamma", (gc.ones(4),), 1),
+    ("beta", (gc.ones(4), 2.0), 1), ("standard_t", (gc.ones(4),), 1), ("laplace", ([0.0, 1.0],), 1),
+    ("exponential", (gc.ones((2, 2)),), 2), ("bernoulli", (gc.ones(4) / 2,), 1), ("poisson", (gc.ones(4),), 1),
+    ("negative_binomial", (gc.ones(4), 0.5), 1), ("normal", (gc.zeros(4),), (4, 3)),
+])
+def test_a_size_that_is_not_that_of_the_parameters(name, parameters, size):
+    """Numbers were drawn for the size, and repeated for the parameters."""
+    with pytest.raises(gc.errors.ShapeError, match=r"is not that of parameters|do not broadcast"):
+        getattr(generator(), name)(*parameters, size=size)
+
+
+def test_a_size_beyond_that_of_the_parameters():
+    x = generator().normal(gc.zeros(4), 1.0, (3, 4)).numpy()
+    assert x.shape == (3, 4) and len(np.unique(x)) == 12
+
+
+def test_small_parameters_leave_numbers():
+    x = generator().beta(0.001, 0.001, 1000, dtype="float64").numpy()
+    rows = generator().dirichlet([0.001] * 3, 1000, dtype="float64").numpy()
+    assert np.isfinite(x).all() and abs(x.mean() - 0.5) < 0.06
+    np.testing.assert_allclose(rows.sum(-1), 1)
+    np.testing.assert_allclose(rows.mean(0), 1 / 3, atol=0.06)
+
+
+def test_counts_of_rare_events():
+    assert generator().geometric(1e-20, 5).tolist() == [2**63 - 1] * 5
+    for x in (generator().binomial(10**15, 1e-12, 20_000), generator().poisson(1000.0, 20_000)):
+        x = x.numpy()
+        assert abs(x.mean() - 1000) < 1.5 and abs(x.var() - 1000) < 50
+    large = generator().poisson(1e11, 2000).numpy()
+    assert abs(large.mean() - 1e11) < 5e4 and abs(large.var() / 1e11 - 1) < 0.2
+    assert generator().binomial(5, 1.0, 2).tolist() == [5, 5] and generator().poisson(0.0, 2).tolist() == [0, 0]
+    raises(ValueError, "variance", generator().binomial, 10**15, 0.5)
+
+
+def test_the_last_class_takes_what_the_others_leave():
+    counts = generator().multinomial(1000, [0.5, 0.0]).numpy()
+    assert counts.sum() == 1000 and 400 < counts[0] < 600
+    raises(ValueError, "add up to 1.8", generator().multinomial, 10, [0.9, 0.9, 0.1])

@@ -394,3 +394,15 @@ def test_reductions_of_columns_together_have_the_bits_of_each_alone(shape, axis)
     gc.realize(*together)
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other.numpy())
+
+
+def test_float16_where_the_result_fits_and_a_square_or_sum_does_not():
+    def half(values):
+        return gc.asarray(np.array(values, np.float16))
+    for f in (gc.std, gc.nanstd):
+        assert f(half([-300, 300] * 4)).item() == 300
+        assert f(half([-1e-4, 1e-4] * 4)).item() == pytest.approx(1e-4, rel=2e-3)
+        assert f(half([1, 3])).dtype is gc.float16
+    mean, total = gc.average(gc.full(100, 1000.0, dtype="float16"), weights=np.ones(100, np.float16), returned=True)
+    assert (mean.item(), total.item(), mean.dtype, total.dtype) == (1000, 100, gc.float16, gc.float16)
+    assert gc.logsumexp(gc.zeros(70_000, dtype="float16")).item() == pytest.approx(np.log(70_000), rel=1e-3)

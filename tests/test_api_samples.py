@@ -150,3 +150,30 @@ def test_interp_of_a_period(dtype, period):
 def test_interp_at_integers_larger_than_any():
     for x in (10**20, -10**20, [10**20, 2]):
         check(gc.interp(x, [1.0, 2.0], [5.0, 6.0]), np.interp(np.asarray(x, float), [1.0, 2.0], [5.0, 6.0]))
+
+
+@pytest.mark.parametrize("xp, fp", [
+    ([0.0, 1, 1], [0.0, 1, 5]), ([1.0, 2], [np.inf, 2]), ([0.0, 1, 2, 3], [0.0, np.inf, np.inf, 1]),
+    ([0.0, 1, 2], [np.inf, 1, -np.inf]), ([0.0, 0, 1], [3.0, 4, 5]), ([0.0, 1, 2], [1.0, np.nan, 2]),
+])
+def test_interp_of_equal_places_and_of_infinities(xp, fp):
+    x = np.array([-1, 0, 0.3, 1, 1.5, 2, 2.5, 3, np.nan, np.inf, -np.inf])
+    np.testing.assert_array_equal(gc.interp(gc.asarray(x), xp, fp).numpy(), np.interp(x, xp, fp))
+
+
+def test_unwrap_keeps_integers():
+    x = np.array([0, 100, -100, 4], np.int8)
+    check(gc.unwrap(x, period=4), np.unwrap(x, period=4), exact=True)
+
+
+def test_polyint_takes_constants_as_they_are():
+    check(gc.polyint([1.0, 2.0], k=1j), np.array([0.5, 2, 1j]))
+    check(gc.polyint([1.0, 2.0], m=2, k=[1, 2]), np.polyint([1.0, 2.0], 2, [1, 2]))
+    raises(ValueError, "3 constants for 2 integrals", gc.polyint, [1.0], 2, [1, 2, 3])
+
+
+def test_correlations_of_float16():
+    x = (RNG.normal(size=(2, 1000)) * 30).astype(np.float16)
+    for found, want in ((gc.cov(x), np.cov(x)), (gc.corrcoef(x), np.corrcoef(x)), (gc.corrcoef(x[0]), 1.0)):
+        assert found.dtype is gc.float16
+        np.testing.assert_allclose(found.numpy(), want, rtol=2e-3, atol=2e-3)

@@ -316,3 +316,27 @@ def test_kth_by_name(shape):
     check(gc.take_along_axis(gc.asarray(x), gc.argpartition(gc.asarray(x), kth=1, axis=0), 0)[1],
           np.partition(x, kth=1, axis=0)[1])
     check(gc.partition(gc.asarray(x), kth=[0, 1], axis=0)[1], np.partition(x, kth=1, axis=0)[1])
+
+
+def test_isin_of_signed_and_unsigned():
+    """As float64 2**53 and 2**53 + 1 are one."""
+    signed, unsigned = np.array([2**53 + 1, -1, 5]), np.array([2**53, 5, 2**64 - 1], np.uint64)
+    for others in (unsigned, np.concatenate([unsigned, np.arange(40, dtype=np.uint64)])):
+        assert gc.isin(signed, others).tolist() == [False, False, True]
+        assert gc.isin(signed, others, invert=True).tolist() == [True, True, False]
+    assert gc.isin(unsigned, signed).tolist() == [False, True, False]
+    assert gc.isin(unsigned, np.concatenate([signed, np.arange(-40, 0)])).tolist() == [False, True, False]
+
+
+def test_weights_that_do_not_fit():
+    raises(TypeError, "weights are real numbers", gc.bincount, [0, 1], [1j, 2.0])
+    for weights in ([2.0], [2.0, 1.0]):
+        raises(ValueError, f"{len(weights)} weights do not fit 4 points", gc.histogram, [1.0, 2, 3, 4], weights=weights)
+    raises(ValueError, "1 weights do not fit 2 points", gc.histogram2d, [1.0, 2], [3.0, 4], weights=[1.0])
+
+
+def test_densities_of_many_float16():
+    x = np.random.default_rng(1).normal(size=70_000).astype(np.float16)
+    counts, edges = gc.histogram(x, 4, density=True)
+    assert counts.dtype is gc.float16
+    assert (counts.numpy().astype(float) * np.diff(edges.numpy().astype(float))).sum() == pytest.approx(1, rel=5e-3)

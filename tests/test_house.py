@@ -25,7 +25,7 @@ LAYERS = [
     {"canonical", "familiar", "again", "build", "build_loops", "report", "debug", "live_check", "program_cache",
      "references", "tuning", "tuner", "driver"},
     {"front"},
-    {"autodiff", "batching", "custom_gradients", "nn", "optim", "data", "quantized", "weights"},
+    {"autodiff", "batching", "nn", "optim", "data", "quantized", "weights"},
     {"cli", "examples"},
 ]
 # __array_namespace__ has to return the public namespace, so the Tensor must know it. May only shrink.

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from graphc.api.activations import softmax
 from graphc.api.axes import a_shape, an_int
 from graphc.api.creation import arange, asarray
 from graphc.api.elementwise import ceil, exp, expm1, log, log1p, maximum, minimum, pow, sign, sqrt, tan, where
@@ -22,7 +23,7 @@ from graphc.api.reductions import any as any_
 from graphc.api.reductions import cumulative_sum
 from graphc.api.reductions import sum as sum_
 from graphc.api.sorting import searchsorted
-from graphc.errors import ArgumentError, DTypeError, ShapeError
+from graphc.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from graphc.ir import dtype as dt
 from graphc.tensor import Tensor
 from graphc.tracing import Scalar
@@ -102,9 +103,15 @@ class Distributions:
         return cast(where(u < rise, up, right - down), dtype)
 
     def wald(self, mean, scale, size=None, *, dtype=None) -> Tensor:
-        """Inverse Gaussian. Michael, Schucany & Haas, "Generating random variates using transformations" (1976)."""
+        """Inverse Gaussian. Michael, Schucany & Haas, "Generating random variates using transformations" (1976).
+
+        Which of two roots is taken jumps with the parameters, so that they have no gradient: GradientError.
+        """
         dtype, size = real(dtype, "wald"), common_size(size, "wald", mean, scale)
         mean, scale = wide(mean), wide(scale)
+        if mean.node.tracked or scale.node.tracked:
+            raise GradientError("draws have no gradient by their parameters", op="wald",
+                                fix="stop it: gc.stop_gradient(mean)")
         y = mean * self._standard(size, dt.float64) ** 2 / scale
         x = mean * 2 / (2 + y + sqrt(y * (4 + y)))      # the smaller root, without cancellation
         return cast(where(self._inside(size, dt.float64) <= mean / (mean + x), x, mean * mean / x), dtype)
@@ -115,9 +122,11 @@ class Distributions:
         return cast(tan((u - 0.5) * math.pi), dtype)
 
     def geometric(self, p, size=None) -> Tensor:
-        """The number of trials up to the first success of probability p, as int64: 1, 2, ..."""
+        """The number of trials up to the first success of probability p, as int64: 1, 2, ..., at most 2**63 - 1."""
         u, p, _ = self._drawn("geometric", size, dt.float64, p)
-        return cast(maximum(ceil(log(u) / log1p(-p)), 1.0), dt.int64)
+        found = maximum(ceil(log(u) / log1p(-p)), 1.0)
+        most = found >= 2.0**63
+        return where(most, 2**63 - 1, cast(where(most, 1.0, found), dt.int64))
 
     def gamma(self, shape, scale=1.0, size=None, *, dtype=None) -> Tensor:
         """Gamma with that shape and scale, numbers or tensors (float32 unless dtype says otherwise).
@@ -133,6 +142,15 @@ class Distributions:
         return cast(self._gamma(wide(shape), size) * wide(scale), dtype)
 
     def _gamma(self, shape: Tensor, size: tuple[int, ...]) -> Tensor:
+        more, u = self._gamma_parts(shape, size)
+        return more * pow(u, 1 / shape)
+
+    def _log_gamma(self, shape: Tensor, size: tuple[int, ...]) -> Tensor:
+        """Its logarithm, also where a small shape leaves nothing of it."""
+        more, u = self._gamma_parts(shape, size)
+        return log(more) + log(u) / shape
+
+    def _gamma_parts(self, shape: Tensor, size: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         d = shape + 2 / 3           # of shape a + 1, where more is kept; times u**(1/a) it has shape a
         c = 1 / sqrt(9 * d)
         found = done = None
@@ -141,7 +159,7 @@ class Distributions:
             v = pow(1 + c * x, 3)
             kept = (v > 0) & (log(u) < 0.5 * x * x + d - d * v + d * log(where(v > 0, v, 1.0)))
             found, done = (v, kept) if found is None else (where(done, found, where(v > 0, v, found)), done | kept)
-        return d * found * pow(self._inside(size, dt.float64), 1 / shape)
+        return d * found, self._inside(size, dt.float64)
 
     def standard_gamma(self, shape, size=None, *, dtype=None) -> Tensor:
         """Gamma with scale 1."""
@@ -168,8 +186,8 @@ class Distributions:
         """
         dtype = real(dtype, "beta")
         size = common_size(size, "beta", a, b)
-        x, y = self._gamma(wide(a), size), self._gamma(wide(b), size)
-        return cast(x / (x + y), dtype)
+        x, y = self._log_gamma(wide(a), size), self._log_gamma(wide(b), size)
+        return cast(1 / (1 + exp(y - x)), dtype)
 
     def dirichlet(self, alpha, size=(), *, dtype=None) -> Tensor:
         """(*size, k) for k positive numbers alpha: rows that add up to 1."""
@@ -177,8 +195,8 @@ class Distributions:
         dtype, alpha = real(dtype, "dirichlet"), wide(alpha)
         if alpha.ndim != 1:
             raise ShapeError(f"alpha is a vector, not of shape {alpha.shape}", op="dirichlet")
-        x = self._gamma(alpha, (*a_shape(size, "dirichlet"), alpha.shape[0]))
-        return cast(x / sum_(x, -1, keepdims=True), dtype)
+        x = self._log_gamma(alpha, (*a_shape(size, "dirichlet"), alpha.shape[0]))
+        return cast(softmax(x, -1), dtype)
 
     def standard_t(self, df, size=None, *, dtype=None) -> Tensor:
         """Student's t with df degrees of freedom: a normal number over the root of a mean square."""
@@ -266,7 +284,8 @@ class Distributions:
     def multinomial(self, n: int, pvals, size=()) -> Tensor:
         """(*size, k): how many of n draws fall to each of k classes of these probabilities (k,), as int64.
 
-        They are drawn one by one, and counted where they are drawn: n numbers for each result.
+        What the others leave of 1 is the last one's, as in NumPy; ArgumentError where they are more than 1. They are
+        drawn one by one, and counted where they are drawn: n numbers for each result.
 
         >>> import graphc as gc
         >>> gc.random.Generator(0).multinomial(5, [0.0, 1.0]).tolist()
@@ -276,9 +295,11 @@ class Distributions:
         p = wide(pvals)
         if p.ndim != 1 or not p.size:
             raise ShapeError(f"probabilities of shape {p.shape} are no vector", op="multinomial")
-        bounds = cumulative_sum(p)
-        u = self._unit((*a_shape(size, "multinomial"), an_int(n, "multinomial", "n")), dt.float64) * bounds[-1]
-        drawn = searchsorted(bounds[:-1], u, side="right")
+        if _is_known(pvals) and np.sum(pvals[:-1]) > 1 + 1e-6:
+            raise ArgumentError(f"the probabilities but the last add up to {np.sum(pvals[:-1])}", op="multinomial",
+                                fix="divide them by their sum")
+        u = self._unit((*a_shape(size, "multinomial"), an_int(n, "multinomial", "n")), dt.float64)
+        drawn = searchsorted(cumulative_sum(p)[:-1], u, side="right")
         return sum_(cast(expand_dims(drawn, -1) == arange(p.size), dt.int64), -2)
 
     def _counted(self, name: str, size, bounds, *parameters) -> Tensor:
@@ -340,30 +361,41 @@ def _is_known(x) -> bool:
 
 
 def common_size(size, name: str, *parameters) -> tuple[int, ...]:
-    """The shape asked for; without one, that of the parameters."""
+    """The shape asked for; without one, that of the parameters. Raises ShapeError where these do not fit it."""
     check(name, *parameters)
-    if size is not None:
-        return a_shape(size, name)
-    return broadcast_shapes(name, *(() if is_number(p) else as_tensor(p).shape for p in parameters))
+    shapes = [() if is_number(p) else as_tensor(p).shape for p in parameters]
+    if size is None:
+        return broadcast_shapes(name, *shapes)
+    size = a_shape(size, name)
+    if any(shapes) and broadcast_shapes(name, size, *shapes) != size:
+        raise ShapeError(f"a size of {size} is not that of parameters of shapes {', '.join(map(str, shapes))}", op=name,
+                         fix=f"leave it out, or give one that ends as {broadcast_shapes(name, *shapes)}")
+    return size
 
 
 def wide(x) -> Tensor:
     return cast(as_tensor(x), dt.float64)
 
 
-def _bounds(first: int, logs: np.ndarray) -> tuple[int, np.ndarray]:
-    """The least count, and the probabilities of at most that many, but for the last."""
-    chances = np.exp(logs)
-    return first, np.cumsum(chances / chances.sum())[:-1]
+_MOST = 1e12        # the variance of counts whose probabilities are put into a table: it has 20 deviations
+
+
+def _bounds(first: float, steps: np.ndarray) -> tuple[int, np.ndarray]:
+    """The least count, and the probabilities of at most that many, but for the last. steps: the logarithms of how much
+    more likely each count is than the one before. (Of large counts, factorials would leave no digit of a quotient.)"""
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    chances = np.exp(logs - logs.max())
+    return int(first), np.cumsum(chances / chances.sum())[:-1]
 
 
 def _poisson_bounds(lam: float) -> tuple[int, np.ndarray]:
-    if not 0 <= lam < 1e12:
-        raise ArgumentError(f"the mean must be between 0 and 1e12, not {lam}", op="poisson")
+    if not 0 <= lam < _MOST:
+        raise ArgumentError(f"the mean must be between 0 and {_MOST:g}, not {lam}", op="poisson")
+    if not lam:
+        return 0, np.zeros(0)
     reach = 10 * math.sqrt(lam) + 60
-    k = np.arange(max(0, math.floor(lam - reach)), math.ceil(lam + reach) + 1) if lam else np.zeros(1)
-    logs = k * math.log(lam) - lam - _log_factorials(k) if lam else np.zeros(1)
-    return _bounds(int(k[0]), logs)
+    k = np.arange(max(0.0, math.floor(lam - reach)), math.ceil(lam + reach))
+    return _bounds(k[0], math.log(lam) - np.log(k + 1))
 
 
 def _binomial_bounds(n: int, p: float) -> tuple[int, np.ndarray]:
@@ -371,11 +403,8 @@ def _binomial_bounds(n: int, p: float) -> tuple[int, np.ndarray]:
         raise ArgumentError(f"needs a whole number of trials and a probability, not {n} and {p}", op="binomial")
     if p in (0, 1) or not n:
         return int(n * p), np.zeros(0)
+    if not n * p * (1 - p) < _MOST:
+        raise ArgumentError(f"the variance n p (1 - p) must be below {_MOST:g}, not {n * p * (1 - p):g}", op="binomial")
     reach = 10 * math.sqrt(n * p * (1 - p)) + 60
-    k = np.arange(max(0, math.floor(n * p - reach)), min(int(n), math.ceil(n * p + reach)) + 1)
-    ways = _log_factorials(np.full(1, n)) - _log_factorials(k) - _log_factorials(n - k)
-    return _bounds(int(k[0]), ways + k * math.log(p) + (n - k) * math.log1p(-p))
-
-
-def _log_factorials(k: np.ndarray) -> np.ndarray:
-    return np.array([math.lgamma(x + 1) for x in k.tolist()])
+    k = np.arange(max(0.0, math.floor(n * p - reach)), min(float(n), math.ceil(n * p + reach)))
+    return _bounds(k[0], np.log((n - k) / (k + 1)) + (math.log(p) - math.log1p(-p)))

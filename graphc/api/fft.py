@@ -120,20 +120,22 @@ def _several(name: str, x, s, axes, norm, *, real=False, half=False):
         if half and sizes:
             sizes[-1] = 2 * (sizes[-1] - 1)
     else:
-        sizes = list(a_shape(s, name))
+        sizes = [s] if isinstance(s, int) else list(s)
     if len(sizes) != len(axes):
         raise ArgumentError(f"{len(sizes)} sizes do not belong to {len(axes)} axes", op=name)
+    sizes = a_shape([x.shape[a] if n == -1 else n for n, a in zip(sizes, axes, strict=True)], name)
     if not axes and (real or half):
         raise ShapeError("needs at least one axis", op=name)
     if min(sizes, default=1) < 1:
         raise ShapeError(f"the numbers of points must be positive, not {sizes}", op=name)
     if not axes:
         return cast(x, dt.promote(x.dtype, dt.complex64))
-    return library(name, (tuple(sizes), axes, norm), _begun(x, axes))[0]
+    return library(name, (sizes, axes, norm), _begun(x, axes))[0]
 
 
 def fftn(x, /, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"):
-    """The transform along several axes (None: all, or the last len(s)), each cut or filled with zeros to its size in s.
+    """The transform along several axes (None: all, or the last len(s)), each cut or filled with zeros to its size in s;
+    -1 is the size that it has.
 
     >>> import graphc as gc
     >>> gc.fft.fftn(gc.ones((2, 2))).tolist()

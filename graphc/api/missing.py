@@ -108,7 +108,9 @@ def nanvar(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
 def nanstd(x, /, axis=None, *, ddof: float = 0.0, keepdims: bool = False):
     """The square root of nanvar."""
     x = as_float(x, "nanstd")
-    return root(nanvar(x, axis, ddof=ddof, keepdims=keepdims), same=lambda: all_equal(x, axis, keepdims, ~isnan(x)))
+    result, x = x.dtype.real, cast(x, x.dtype.accumulator)
+    spread = nanvar(x, axis, ddof=ddof, keepdims=keepdims)
+    return cast(root(spread, same=lambda: all_equal(x, axis, keepdims, ~isnan(x))), result)
 
 
 def nanquantile(x, q, /, axis=None, *, method: str = "linear", keepdims: bool = False):

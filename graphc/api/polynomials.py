@@ -7,7 +7,7 @@ from graphc.api.axes import an_int
 from graphc.api.creation import arange, eye, ones, zeros
 from graphc.api.elementwise import sqrt
 from graphc.api.linalg import eigvals, inv, lstsq, outer
-from graphc.api.manipulation import concat, expand_dims, stack
+from graphc.api.manipulation import concat, expand_dims, reshape, stack
 from graphc.api.padding import pad
 from graphc.api.record import anew, as_float, as_tensor, cast, deciding
 from graphc.api.reductions import sum
@@ -148,11 +148,11 @@ def polyint(p, /, m: int = 1, k=None):
     [3.0, 2.0, 5.0]
     """
     p, m = anew(as_float(_coefficients(p, "polyint"), "polyint")), _times(m, "polyint")
-    constants = np.zeros(m) if k is None else np.atleast_1d(np.asarray(k))
-    if constants.size not in (1, m):
-        raise ShapeError(f"{constants.size} constants for {m} integrals", op="polyint", fix="give one, or one for each")
-    for constant in np.broadcast_to(constants, m):
-        p = concat([p / arange(p.size, 0, -1), cast(as_tensor([constant]), p.dtype)])
+    constants = [0] if k is None else np.atleast_1d(np.asarray(k)).tolist()
+    if len(constants) not in (1, m):
+        raise ShapeError(f"{len(constants)} constants for {m} integrals", op="polyint", fix="give one, or one for each")
+    for constant in constants * (m if len(constants) == 1 else 1):
+        p = concat([p / arange(p.size, 0, -1), reshape(as_tensor(constant, p), (1,))])
     return p
 
 

@@ -1,7 +1,7 @@
 """What singular values tell of matrices: pseudo-inverse, rank, least squares, condition. gc.linalg has them."""
 from __future__ import annotations
 
-from math import inf, prod
+from math import inf, nan, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,9 @@ from graphc.api.elementwise import abs as abs_
 from graphc.api.elementwise import conj, isnan, where
 from graphc.api.linalg import eigh, eigvalsh, inv, matrix_norm, slogdet, svd, svdvals, wide
 from graphc.api.manipulation import expand_dims, matrix_transpose, reshape
-from graphc.api.products import matmul
-from graphc.api.record import as_tensor, cast
+from graphc.api.products import matmul, promoted
+from graphc.api.record import as_tensor, cast, wrap
+from graphc.custom_gradients import custom_vjp, with_gradient_of
 from graphc.errors import ArgumentError, ShapeError
 from graphc.ir import dtype as dt
 
@@ -49,8 +50,37 @@ def pinv(x, /, rcond=None, hermitian: bool = False, *, rtol=None):
     x, rtol = wide(x, "pinv", square=hermitian), _one_of(rtol, rcond, "rcond", "pinv")
     if 0 in x.shape[-2:]:
         return matrix_transpose(x)
+    return _pinv(x, rtol, hermitian)
+
+
+@custom_vjp
+def _pinv(x, rtol, hermitian: bool):
     v, inverse, uh, _, _ = _inverted(x, rtol, hermitian)
     return matmul(v * cast(expand_dims(inverse, -2), v.dtype), uh)
+
+
+def _pinv_gradient(given: tuple, g) -> tuple:
+    """Golub & Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
+    separate" (1973), in products of the shorter side. Through the SVD equal singular values would divide by 0."""
+    x, rtol, hermitian = given
+    p, back = _pinv(x, rtol, hermitian), _adjoint(g)
+    ph = _adjoint(p)
+    if x.shape[-2] <= x.shape[-1]:
+        k = matmul(back, p)
+        both, side = matmul(p, k), matmul(k, ph)
+        found = matmul(matmul(ph, p), back - matmul(k, x)) + side - matmul(matmul(x, p), side) - _adjoint(both)
+    else:
+        k = matmul(p, back)
+        both, side = matmul(k, p), matmul(ph, k)
+        found = matmul(back - matmul(x, k), matmul(p, ph)) + side - matmul(side, matmul(p, x)) - _adjoint(both)
+    return (found + _adjoint(found)) / 2 if hermitian else found, None, None
+
+
+_pinv.defvjp(lambda x, rtol, hermitian: (_pinv(x, rtol, hermitian), (x, rtol, hermitian)), _pinv_gradient)
+
+
+def _adjoint(x):
+    return conj(matrix_transpose(x))
 
 
 def _inverted(x, rtol, hermitian: bool = False) -> tuple:
@@ -58,12 +88,12 @@ def _inverted(x, rtol, hermitian: bool = False) -> tuple:
     matrices by their eigenvectors, where s are the eigenvalues."""
     if hermitian:
         s, u = eigh(x)
-        vh = conj(matrix_transpose(u))
+        vh = _adjoint(u)
     else:
         u, s, vh = svd(x, full_matrices=False)
     keep = abs_(s) > _cutoff(x, abs_(s), rtol)
     inverse = where(keep, 1.0 / where(keep, s, 1.0), 0.0)
-    return conj(matrix_transpose(vh)), inverse, conj(matrix_transpose(u)), s, keep
+    return _adjoint(vh), inverse, _adjoint(u), s, keep
 
 
 def matrix_rank(x, /, tol=None, hermitian: bool = False, *, rtol=None):
@@ -96,14 +126,18 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
 
     residuals: the squared norms of x1 @ x - x2, one for each column of x2 (also where NumPy leaves them out: where the
     rank of x1 is less than its columns, or it has no more rows). rank, s: the rank and the singular values of x1.
-    rtol: singular values up to rtol times the largest count as 0, as in pinv; rcond is NumPy's name for it.
+    rtol: singular values up to rtol times the largest count as 0, as in pinv; rcond is NumPy's name for it, where a
+    negative number is the dtype's epsilon.
 
     >>> import graphc as gc
     >>> x, residuals, rank, s = gc.linalg.lstsq(gc.asarray([[1.0], [1.0]]), gc.asarray([1.0, 3.0]))
     >>> round(x.item(), 9), round(residuals.item(), 9), rank.item()
     (2.0, 2.0, 1)
     """
-    x1, x2, rtol = wide(x1, "lstsq"), as_tensor(x2), rcond if rtol is None else rtol
+    x1, x2 = promoted("lstsq", wide(x1, "lstsq"), x2)
+    rtol = rcond if rtol is None else rtol
+    if isinstance(rtol, int | float) and rtol < 0:
+        rtol = float(np.finfo(x1.dtype.real.numpy).eps)
     axis = -1 if x2.ndim == 1 else -2
     if 0 in x1.shape[-2:]:
         x, s, rank = matmul(pinv(x1), x2), svdvals(x1), matrix_rank(x1)
@@ -111,6 +145,8 @@ def lstsq(x1, x2, /, rcond: float | None = None, *, rtol=None) -> LeastSquares:
         v, inverse, uh, s, keep = _inverted(x1, rtol)
         part = matmul(uh, x2)       # and not by the pseudo-inverse, which is as large as x1
         x = matmul(v, part * cast(inverse if x2.ndim == 1 else expand_dims(inverse, -1), v.dtype))
+        if x1.node.tracked:
+            x = wrap(with_gradient_of(x.node, matmul(_pinv(x1, rtol, False), x2).node))
         rank = red.sum(keep, -1, dtype=dt.int64)
     off = abs_(x2 - matmul(x1, x))
     return LeastSquares(x, red.sum(off * off, axis, keepdims=axis == -1), rank, s)
@@ -138,5 +174,5 @@ def cond(x, /, p=None):
 
 
 def _unless_unknown(x, found):
-    """A condition that is NaN although no element is has been infinity."""
-    return where(isnan(found) & ~red.any(isnan(x), (-2, -1)), inf, found)
+    """NaN where an element is; a condition that is NaN although none is has been infinity."""
+    return where(red.any(isnan(x), (-2, -1)), nan, where(isnan(found), inf, found))

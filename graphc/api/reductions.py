@@ -303,9 +303,10 @@ def std(x, /, axis=None, dtype=None, *, correction: float = 0.0, ddof: float | N
     1.0
     """
     x = _floats(x, dtype, "std")
+    result, x = x.dtype.real, cast(x, x.dtype.accumulator)
     spread = var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
     # The mean of equal numbers is rounded, so that the variance may be more than 0.
-    return root(spread, same=lambda: all_equal(x, axis, keepdims, None if where is True else where))
+    return cast(root(spread, same=lambda: all_equal(x, axis, keepdims, None if where is True else where)), result)
 
 
 def average(x, /, axis=None, weights=None, returned: bool = False, *, keepdims: bool = False):
@@ -331,10 +332,11 @@ def average(x, /, axis=None, weights=None, returned: bool = False, *, keepdims: 
         if weights.size != x.shape[place]:
             raise ShapeError(f"{weights.size} weights do not fit axis {place} of shape {x.shape}", op="average")
         weights = reshape(weights, tuple(-1 if a == place else 1 for a in range(x.ndim)))
-    weights = cast(weights, dt.promote(x.dtype, weights.dtype))
+    result = dt.promote(x.dtype, weights.dtype)
+    weights = cast(weights, result.accumulator)
     total = sum(record.expand_to(weights, x.shape, "average"), axis, keepdims=keepdims)
-    found = sum(x * weights, axis, keepdims=keepdims) / total
-    return (found, total) if returned else found
+    found = cast(sum(x * weights, axis, keepdims=keepdims) / total, result)
+    return (found, cast(total, result)) if returned else found
 
 
 def logsumexp(x, /, axis=None, *, keepdims: bool = False):
@@ -345,9 +347,10 @@ def logsumexp(x, /, axis=None, *, keepdims: bool = False):
     1000.6931471805599
     """
     x = as_float(x, "logsumexp")
+    result, x = x.dtype, cast(x, x.dtype.accumulator)
     top = max(x, axis, keepdims=True).detach()
     top = where(isfinite(top), top, 0.0)      # inf - inf would be NaN
-    found = log(sum(exp(x - top), axis, keepdims=True)) + top
+    found = cast(log(sum(exp(x - top), axis, keepdims=True)) + top, result)
     return found if keepdims else reshape(found, _reduced(x.shape, axis, False, "logsumexp")[0])
 
 
@@ -549,6 +552,7 @@ def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | Non
     x = _in_rows(x, rowvar)
     if y is not None:
         x = concat([x, _in_rows(y, rowvar)])
+    result, x = x.dtype, cast(x, x.dtype.accumulator)
     shape = () if x.shape[0] == 1 else (x.shape[0],) * 2
     given = correction if ddof is None else ddof
     given = 1 - bias if given is None else given
@@ -556,7 +560,7 @@ def cov(x, /, y=None, rowvar: bool = True, bias: bool = False, ddof: float | Non
     centred = x - (mean(x, 1, keepdims=True) if weights is None else average(x, 1, weights, keepdims=True))
     other = record.unary(ops.CONJ, centred, "cov") if x.dtype.kind == "c" else centred
     other = other if weights is None else other * weights
-    return reshape(matmul(centred, matrix_transpose(other)) / freedom, shape)
+    return cast(reshape(matmul(centred, matrix_transpose(other)) / freedom, shape), result)
 
 
 def _weights(x, fweights, aweights, given: float) -> tuple:

@@ -184,8 +184,11 @@ def interp(x, xp, fp, /, left=None, right=None, period: float | None = None):
         return where(x < xp[0], below, where(x > xp[0], above, fp[0]))
     k = clip(searchsorted(xp, x, side="right") - 1, 0, xp.size - 2)
     x0, f0, x1, f1 = take(xp, k), take(fp, k), take(xp, k + 1), take(fp, k + 1)
-    inside = where(equal(x, x1), f1, (f1 - f0) / (x1 - x0) * (x - x0) + f0)
-    inside = where(equal(x, x0) | (equal(f0, f1) & equal(x, x)), f0, inside)        # also of infinities
+    slope = (f1 - f0) / where(equal(x0, x1), 1.0, x1 - x0)
+    inside = slope * (x - x0) + f0
+    inside = where(equal(x, x1) | isnan(inside), slope * (x - x1) + f1, inside)
+    of_ends = where(equal(x, x1), f1, where(equal(x, x0) | (equal(f0, f1) & equal(x, x)), f0, inside))
+    inside = where(isnan(inside), of_ends, inside)      # a slope from or to an infinity
     return where(x < xp[0], below, where(x > xp[-1], above, inside))
 
 
@@ -259,14 +262,16 @@ def corrcoef(x, /, y=None, rowvar: bool = True):
     >>> gc.corrcoef(gc.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    found = cov(x, y, rowvar)
+    x, y = as_float(x, "corrcoef"), None if y is None else as_float(y, "corrcoef")
+    result = x.dtype if y is None else dt.promote(x.dtype, y.dtype)
+    found = cov(cast(x, x.dtype.accumulator), y, rowvar)
     if found.ndim == 0:
-        return found / found
+        return cast(found / found, result)
     deviations = sqrt(abs(diagonal(found)))
     found = found / expand_dims(deviations, -1) / deviations
     if found.dtype.kind == "c":
         return found
-    return where(abs(found) > 1.0, sign(found), found)
+    return cast(where(abs(found) > 1.0, sign(found), found), result)
 
 
 def digitize(x, bins, /, right: bool = False):
@@ -329,7 +334,7 @@ def unwrap(p, /, discont: float | None = None, axis: int = -1, *, period: float 
     limit = period / 2 if discont is None else discont
     moved = where(abs(steps) < limit, 0, moved)
     start, rest = slice_axis(p, p.ndim - 1, 0, min(1, p.shape[-1])), slice_axis(p, p.ndim - 1, 1, steps.shape[-1])
-    return moveaxis(concat([start, rest + cumsum(moved, -1)], -1) if steps.shape[-1] else p, -1, axis)
+    return moveaxis(concat([start, rest + cumsum(moved, -1, dtype=p.dtype)], -1) if steps.shape[-1] else p, -1, axis)
 
 
 def sinc(x, /):

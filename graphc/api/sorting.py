@@ -356,13 +356,16 @@ def isin(x, test, /, *, invert: bool = False):
     """
     x, test = (as_tensor(values, None, "isin", floats=True) for values in (x, test))
     test = ravel(test)
-    common = dt.promote(x.dtype, test.dtype)
+    common, possible = dt.promote(x.dtype, test.dtype), True
+    if common.kind == "f" and x.dtype.kind != "f" and test.dtype.kind != "f":       # int64 and uint64
+        common, possible = dt.uint64, (x >= 0) & (x <= 2**63 - 1)       # what both have
     x, test = cast(x, common), cast(test, common)
     if test.size <= _FEW or common.kind == "c":
         found = any_of(expand_dims(x, -1) == test, -1)
     else:
         test = sort(test)
         found = take_checked(test, clip(_place(test, x, "left"), 0, test.size - 1), 0) == x
+    found = found if possible is True else found & possible
     return record.unary(ops.INVERT, found, "isin") if invert else found
 
 
@@ -399,9 +402,13 @@ def bincount(x, /, weights=None, minlength: int = 0, *, length: int | None = Non
         size = max(_largest(x) + 1, minlength)
     if weights is None:
         return _count_rows(size, x, filled(x.shape, 1, dt.int64))
-    weights = cast(as_tensor(weights), dt.float64)
+    weights = as_tensor(weights, None, "bincount")
     if weights.shape != x.shape:
         raise ShapeError(f"weights of shape {weights.shape} do not fit shape {x.shape}", op="bincount")
+    if weights.dtype.kind == "c":
+        raise DTypeError("weights are real numbers", op="bincount",
+                         fix="add up gc.real(weights) and gc.imag(weights) apart")
+    weights = cast(weights, dt.float64)
     return _count_rows(size, x, weights)
 
 
@@ -500,6 +507,8 @@ def _counts(axes: list, edges: list, weights):
         place = clip(place, 0, n - 1)
         box, inside = (place, here) if box is None else (box * n + place, inside & here)
     amount = wrap(const(1, dt.int64)) if weights is None else ravel(weights)
+    if weights is not None and amount.size != axes[0].size:
+        raise ShapeError(f"{amount.size} weights do not fit {axes[0].size} points", op="histogram")
     sizes = [bounds.size - 1 for bounds in edges]
     return reshape(_count_rows(prod(sizes), box, where(inside, amount, wrap(const(0, amount.dtype)))), sizes)
 
@@ -510,12 +519,13 @@ def _floats(counts, edges: list):
 
 def _densities(counts, edges: list):
     """Counts over the total and the widths of their boxes."""
-    found = cast(counts, edges[0].dtype)
+    result = edges[0].dtype
+    found = cast(counts, result.accumulator)
     for axis, bounds in enumerate(edges):
         n = bounds.size - 1
         widths = slice_axis(bounds, 0, 1, n) - slice_axis(bounds, 0, 0, n)
         found = found / reshape(widths, (-1, *(1,) * (len(edges) - 1 - axis)))
-    return found / cast(sum_of(counts), found.dtype)
+    return cast(found / cast(sum_of(counts), found.dtype), result)
 
 
 def _edges(x, bins, limits):

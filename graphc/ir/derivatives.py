@@ -93,7 +93,9 @@ def power(gc, g, y, a, b):
 
 
 def atan2(gc, g, y, a, b):
-    g = g / (a * a + b * b)
+    """0 at the origin."""
+    size = a * a + b * b
+    g = gc.where(size == 0, 0, g / gc.where(size == 0, 1, size))
     return g * b, -g * a
 
 

@@ -115,6 +115,11 @@ def _across(gc, w):
     return w.expand_dims(-2) - w.expand_dims(-1) + gc.eye(w.shape[-1], dtype=w.dtype)
 
 
+def _over(gc, x, size):
+    """x / size, and 0 for 0 / 0: values that are equal or 0 matter only to vectors whose gradient is not 0."""
+    return x / gc.where((x == 0) & (size == 0), 1, size)
+
+
 def _on_diagonal(gc, v):
     return v.expand_dims(-1) * gc.eye(v.shape[-1], dtype=v.dtype)
 
@@ -160,13 +165,13 @@ def slogdet(gc, arguments, gs, ys, x):
 
 def eigh(gc, arguments, gs, ys, x):
     w, v = ys
-    inner = adjoint(v) @ gs[1] / _across(gc, w).astype(v.dtype)
+    inner = _over(gc, adjoint(v) @ gs[1], _across(gc, w).astype(v.dtype))
     inner = inner * (1 - _eye(gc, inner)) + _on_diagonal(gc, gs[0]).astype(v.dtype)
     return (v @ inner @ adjoint(v),)
 
 
 def eigvalsh(gc, arguments, gs, ys, x):
-    v = gc.linalg.eigh(x)[1]
+    v = gc.linalg.eigh(x, *arguments)[1]
     return ((v * gs[0].expand_dims(-2).astype(v.dtype)) @ adjoint(v),)
 
 
@@ -174,7 +179,7 @@ def eig(gc, arguments, gs, ys, x):
     w, v = ys
     vg = adjoint(v) @ gs[1]
     along = gc.real(_diagonal(vg)).astype(v.dtype)
-    inner = (vg - adjoint(v) @ v * along.expand_dims(-2)) / conj(_across(gc, w))
+    inner = _over(gc, vg - adjoint(v) @ v * along.expand_dims(-2), conj(_across(gc, w)))
     inner = inner * (1 - _eye(gc, inner)) + _on_diagonal(gc, gs[0])
     return (gc.linalg.solve(adjoint(v), inner @ adjoint(v)),)
 
@@ -197,16 +202,16 @@ def svd(gc, arguments, gs, ys, x):
                             fix="use full_matrices=False")
     wide = s.astype(u.dtype)
     ug, vg = _skew(adjoint(u) @ gu), _skew(vh @ adjoint(gvh))
-    inner = (ug * wide.expand_dims(-2) + wide.expand_dims(-1) * vg) / _across(gc, s * s).astype(u.dtype)
+    inner = _over(gc, ug * wide.expand_dims(-2) + wide.expand_dims(-1) * vg, _across(gc, s * s).astype(u.dtype))
     inner = inner + _on_diagonal(gc, gsigma).astype(u.dtype)
     if u.dtype.kind == "c":
-        inner = inner + _on_diagonal(gc, _diagonal(ug) / (2 * wide))
+        inner = inner + _on_diagonal(gc, _over(gc, _diagonal(ug), 2 * wide))
     found = u @ inner @ vh
     if m > n:
-        scaled = gu / wide.expand_dims(-2)
+        scaled = _over(gc, gu, wide.expand_dims(-2))
         found = found + (scaled - u @ (adjoint(u) @ scaled)) @ vh
     if n > m:
-        scaled = gvh / wide.expand_dims(-1)
+        scaled = _over(gc, gvh, wide.expand_dims(-1))
         found = found + u @ (scaled - scaled @ adjoint(vh) @ vh)
     return (found,)
 
