@@ -186,6 +186,8 @@ def realize(nodes: Sequence[Node], asked: str = "realize", beside: Callable[[], 
     of it to compile and to run, for what these need no longer changes.
     """
     with lock:
+        if _flight is not None:
+            _land()
         pending = computed(nodes)
         if not pending:
             return
@@ -224,7 +226,8 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
         with lock:
             if _is_as_it_was(graph):
-                values = _run(entry, graph)
+                with _in_flight():
+                    values = _run(entry, graph, lambda values, done: _begun(pending, values, backend, done))
                 if settings.verify:
                     from graphc import live_check
                     live_check.check(pending, values, backend)
@@ -236,6 +239,33 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
     with lock:
         _fulfil(pending, values, backend)
         again.mark(graph.order)
+
+
+# A run that writes in place: its nodes, their values, and what tells whether these are computed. Under the lock; but
+# handlers of signals that come in this thread meanwhile run before its values are kept, and may ask for them.
+_flight: tuple | None = None
+
+
+@contextlib.contextmanager
+def _in_flight() -> Iterator[None]:
+    global _flight
+    before = _flight
+    try:
+        yield
+    finally:    # also if a handler raised: what was written over cannot be computed again
+        _land()
+        _flight = before
+
+
+def _begun(*flight) -> None:
+    global _flight
+    _flight = flight
+
+
+def _land() -> None:
+    """Keep the values of a run that has written in place."""
+    if _flight is not None and _flight[-1]():
+        _fulfil(*_flight[:-1])
 
 
 def _is_as_it_was(graph: canonical.Graph) -> bool:
@@ -358,11 +388,12 @@ def _interpret(nodes: Sequence[Node], backend: Backend) -> list[Buffer]:
     return out
 
 
-def _run(entry: Entry, graph: canonical.Graph) -> list[Buffer]:
+def _run(entry: Entry, graph: canonical.Graph, begun: Callable | None = None) -> list[Buffer]:
     try:
         if entry.aliases and not settings.verify:
             inputs = [leaf.value for leaf in graph.leaves]
-            return entry.executable.run(inputs, graph.params, _donated(entry.aliases, graph))
+            donated = _donated(entry.aliases, graph)
+            return entry.executable.run(inputs, graph.params, donated, begun if donated else None)
         return entry.executable.run([leaf.value for leaf in graph.leaves], graph.params)
     except (IndexFault, np.linalg.LinAlgError) as error:
         raise _with_site(graph, error) from None

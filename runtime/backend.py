@@ -41,11 +41,16 @@ class Executable(Protocol):
 
     program: Program
 
-    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
+    def run(
+        self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = (),
+        begun: Callable[[list[Buffer], Callable[[], bool]], None] | None = None,
+    ) -> list[Buffer]:
         """Run on these inputs and return the outputs in fresh buffers.
 
         params  the program's scalars as the signed int64 of their bits
         donate  positions of inputs that the caller gives away: an output that is an alias takes the buffer over
+        begun   where no signal can end a run, as on the CPU, called before one that writes in place, with the outputs
+                and what tells whether they are computed: handlers of signals that came meanwhile run before it returns
 
         Raises IndexFault if an index from data lies outside its array. FAILURES may have an attribute `ended_at`, the
         step at which the run ended.

@@ -283,7 +283,9 @@ class DeviceExecutable:
         self._clear: list[DeviceBuffer] = []    # for faults of runs to come: all 0
         self._pid = os.getpid()
 
-    def run(self, inputs: Sequence[Any], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Any]:
+    def run(
+        self, inputs: Sequence[Any], params: Sequence[int] = (), donate: Sequence[int] = (), begun: Any = None
+    ) -> list[Any]:
         """See runtime.backend.Executable."""
         require_process(self._pid)
         for buffer, nbytes in zip(inputs, self._input_bytes, strict=True):

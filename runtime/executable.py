@@ -7,6 +7,7 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from types import ModuleType
@@ -42,6 +43,7 @@ class Direct(Struct, frozen=True):
     launches: int
     aliases: tuple[int | None, ...]     # for each output the position of the input whose memory it can take over
     big: bool                           # a run has to ask first whether its memory is there
+    whole: Callable[[bytes, int], tuple[int, BaseException | None]] | None      # see _run_whole; None: it may not end
 
     def written_out(self, inputs: Sequence[str], params: Sequence[str], formats: str) -> tuple[list[str], dict]:
         """A run as lines of Python, and the names in them. inputs, params: expressions for the addresses and for the
@@ -76,13 +78,18 @@ class CpuExecutable:
         self._launches = program.launches
         self._big = program.peak_bytes >= BIG
         self._image = code.image
+        self._ends = all(map(_ends, program.steps))
         self._plain = layout.results == list(range(len(program.inputs), layout.outside))
         self.direct = None
         if self._image is not None and self._plain:
             self.direct = Direct(self._run, code.fail, self._image, tuple(self._output_bytes), program.arena,
-                                 layout.params, self._launches, tuple(self._aliases), self._big)
+                                 layout.params, self._launches, tuple(self._aliases), self._big,
+                                 partial(_run_whole, lib, self._image) if self._ends else None)
 
-    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
+    def run(
+        self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = (),
+        begun: Callable[[list[Buffer], Callable[[], bool]], None] | None = None,
+    ) -> list[Buffer]:
         """See runtime.backend.Executable. Written without Python frames where it can be: small programs wait for it."""
         if tuple(map(_nbytes, inputs)) != self._input_bytes:
             self._check_inputs(inputs)
@@ -96,7 +103,13 @@ class CpuExecutable:
         words = self._pack(arena.address if arena else 0, *map(_address, inputs), *map(_address, outputs), *params)
         counters.launches += self._launches
         if self._image is not None:
-            result = self._run(self._image, words, settings.num_threads)
+            threads = settings.num_threads
+            if begun is not None and self._ends:
+                words, threads = self._code.lib.ffi.new("char[]", words), -threads
+                outside = [*inputs, *outputs]
+                first = self._code.lib.ffi.cast("int64_t *", words)
+                begun([outside[position] for position in self._layout.results], lambda: first[0] == native.DONE)
+            result = self._run(self._image, words, threads)
             if result:
                 self._code.fail(result, 0)
         else:
@@ -137,13 +150,30 @@ class CpuExecutable:
         return outputs
 
 
+def _run_whole(lib: native.Native, image: Any, words: bytes, threads: int) -> tuple[int, BaseException | None]:
+    """What the native library returns for a run that no signal ends, and what a handler raised when it had ended."""
+    own = lib.ffi.new("char[]", words)
+    try:
+        return lib.run(image, own, -threads), None
+    except BaseException as error:
+        if lib.ffi.cast("int64_t *", own)[0] != native.DONE:
+            raise
+        return native.OK, error
+
+
+def _ends(step: Step) -> bool:
+    """Whether the data cannot keep it from ending."""
+    unbounded = isinstance(step, Loop) and step.turns is None
+    return not unbounded and all(_ends(inner) for program in bodies(step) for inner in program.steps)
+
+
 class Code:
     """The steps of a program as segments: what the native library runs in one call, and what needs Python."""
 
     def __init__(self, program: Program, handles: Handles, lib: native.Native):
         self.program = program
         self.layout = Layout(program)
-        self._lib = lib
+        self.lib = lib
         self._segments: list[LibrarySegment | ControlSegment | NativeSegment] = []
         for first, steps in _split(program.steps):
             if isinstance(steps[0], Library):
@@ -161,7 +191,7 @@ class Code:
         """Tell the profiler, if there is one, where the steps of this program lie."""
         if profiler.current is not None:
             for segment in self._segments:
-                addresses = segment.addresses(self._lib) if isinstance(segment, NativeSegment) else [0]
+                addresses = segment.addresses(self.lib) if isinstance(segment, NativeSegment) else [0]
                 profiler.current.add(self.program, segment.first, addresses, segment)
 
     def run(self, outside: Sequence[Buffer], arena: Buffer | None, params: Sequence[int]) -> None:
@@ -170,7 +200,7 @@ class Code:
         words = struct.pack(f"{len(addresses) + len(params)}q", *addresses, *params)
         for segment in self._segments:
             if isinstance(segment, NativeSegment):
-                result = self._lib.run(segment.image, words, settings.num_threads)
+                result = self.lib.run(segment.image, words, settings.num_threads)
                 if result:
                     self.fail(result, segment.first)
                 continue
@@ -184,7 +214,7 @@ class Code:
                 profiler.current.note(segment, time.perf_counter_ns() - start)
 
     def fail(self, result: int, first: int) -> None:
-        step = first + self._lib.lib.gc_failed_step()
+        step = first + self.lib.lib.gc_failed_step()
         label = self.program.labels[step] if step < len(self.program.labels) else ""
         if result > 0:
             member, position = divmod(result - 1, 1 << MEMBER_SHIFT)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
-from graphc import data, nn, optim
+from graphc import data, driver, nn, optim
 from graphc.errors import ArgumentError, DTypeError, ShapeError
 
 
@@ -167,3 +167,15 @@ def test_a_transform_may_write_to_its_batch(shuffle):
         assert [batch.numpy().min() for batch, _ in loader] == [4.0] * 3 and x.min() == 8.0
     loader = data.DataLoader((gc.asarray(x), np.arange(5)), batch_size=2, shuffle=shuffle, transform=halved)
     assert [batch.numpy().max() for batch, _ in loader] == [4.0] * 3
+
+
+def test_an_iterator_may_be_closed_where_its_thread_has_to_wait():
+    """As the collector closes it, wherever it comes in."""
+    def halved(batch):
+        return (gc.asarray(batch) / 2).numpy()
+    loader = iter(data.DataLoader(np.arange(12.0), 2, transform=halved, prefetch=1))
+    next(loader)
+    with driver.lock:
+        next(loader)        # the thread goes on to a batch, for which it needs the lock
+        loader.close()
+    assert [x.tolist() for x in data.DataLoader(np.arange(4.0), 2, transform=halved)] == [[0, 0.5], [1, 1.5]]

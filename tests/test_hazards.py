@@ -538,3 +538,28 @@ def test_a_fork_while_another_thread_is_inside_of_no_grad_or_grad():
     done.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_fork_while_another_thread_builds_a_program():
+    """Python's collector of cycles is paused there, and no thread of the child would have begun it again."""
+    done = run("""
+import gc, os, threading
+from graphc import build
+inside, leave = threading.Event(), threading.Event()
+def builds():
+    with build._no_collector():
+        inside.set()
+        leave.wait()
+thread = threading.Thread(target=builds)
+thread.start()
+inside.wait()
+assert not gc.isenabled()
+child = os.fork()
+if not child:
+    os._exit(7 if gc.isenabled() else 8)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+leave.set()
+thread.join()
+assert gc.isenabled()
+""")
+    assert done.returncode == 0

@@ -92,3 +92,71 @@ def test_a_handler_may_come_in_anywhere(tmp_path):
     found = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert found.returncode == 0, found.stderr
     assert int(found.stdout) > 500
+
+
+IN_PLACE = '''
+import signal, sys
+import numpy as np
+import graphc as gc
+what, kind = sys.argv[1:]
+big = gc.asarray(np.linspace(0.1, 1, 2_000_000))
+
+def slow(x):
+    v = big + x[5]
+    for _ in range(20):
+        v = gc.sin(gc.tan(v)) + 1.5
+    return v.sum()
+
+def zeros():
+    x = gc.asarray(np.zeros(1000))
+    x[0] = 0.0
+    return x.realize()
+
+def step(x):        # the sum of before, and one more
+    found = slow(x)
+    x[1:] += 1.0
+    return found
+
+seen, x = [], zeros()
+if what == "jit":
+    call = gc.jit(lambda: step(x))
+    for _ in range(3):
+        float(call())
+else:
+    call = lambda: slow(x)
+    x[1:] += 1.0
+    float(call())
+before = x.tolist()[1]
+
+def handler(number, frame):
+    seen.append(x.tolist()[:3])
+    if kind == "raise":
+        raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+for turn in range(3):
+    if what == "eager":
+        x[1:] += 1.0
+    result = call()
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    try:
+        float(result if what == "eager" else call())
+    except KeyboardInterrupt:
+        seen.append("raised")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    before += 1 if what == "eager" else 2
+    assert x.tolist()[:3] == [0, before, before], (turn, x.tolist()[:3], before)
+    assert all(a[0] == 0 and a[1] == a[2] <= before for a in seen if a != "raised"), seen
+print(len(seen))
+'''
+
+
+@pytest.mark.parametrize("what", ["eager", "jit"])
+@pytest.mark.parametrize("kind", ["read", "raise"])
+def test_an_update_in_place_is_made_once(what, kind, compiled, backend):
+    """A handler that came in at the end of a run found the result still to be computed, over what it had written to."""
+    if backend != "cpu":
+        pytest.skip("other backends do not tell when a run has ended")
+    found = subprocess.run([sys.executable, "-c", IN_PLACE, what, kind], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) > 0

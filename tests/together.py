@@ -99,10 +99,11 @@ class _Deferred:
         self.program, self.backend = program, backend
         self.executable = None
 
-    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = ()) -> list[Buffer]:
+    def run(self, inputs: Sequence[Buffer], params: Sequence[int] = (), donate: Sequence[int] = (), begun=None
+            ) -> list[Buffer]:
         if not self.backend.rehearsing:
             self.executable = self.executable or self.backend.load_compiled(self.program)
-            return self.executable.run(inputs, params, donate)
+            return self.executable.run(inputs, params, donate, begun)
         self.backend.wanted |= dict.fromkeys(self.program.kernels)
         slots = dict(zip(self.program.inputs, inputs, strict=True))
         for slot in self.program.outputs:

@@ -321,7 +321,7 @@ class Replay:
         if self.single:
             dtype, shape, site = self.made[0]
             tensor = _blank(Tensor)
-            tensor.node = buffer(dtype, shape, self._compute(handles, nodes, self.words, ())[0], self.device, site)
+            tensor.node = buffer(dtype, shape, self._compute(handles, nodes, self.words, ())[0][0], self.device, site)
             return tensor
         for k in self.donated:
             _must_be_free(handles, nodes[k], k)
@@ -340,8 +340,9 @@ class Replay:
         except Unfit:
             undraw(self.tape, values, self.draws)
             raise
+        raised = None
         if self.roots:
-            buffers = self._compute(handles, nodes, words, given)
+            buffers, raised = self._compute(handles, nodes, words, given)
             pool = [buffer(dtype, shape, value, self.device, site)
                     for (dtype, shape, site), value in zip(self.made, buffers, strict=True)] + pool
         for k, place, is_variable in self.writes:
@@ -357,17 +358,27 @@ class Replay:
                 for kind, what in self.results]
         for k, which in self.fills:
             handles[k].grad = None if which is None else made[which]
+        if raised is not None:
+            raise raised
         return unflatten(self.structure, [made[k] for k in self.picks])
 
     def _compute(self, handles: list[Tensor], nodes: list[Node], words: list[int], given: Sequence[int]
-                 ) -> Sequence[Buffer]:
+                 ) -> tuple[Sequence[Buffer], BaseException | None]:
+        """The results; and what a signal's handler raised after they were, in place, which is to be raised when they
+        have been assigned."""
         if self.entry is None or settings.verify:
-            return self.step_by_step(nodes, words)
+            return self.step_by_step(nodes, words), None
         there = nodes + self.extras if self.extras else nodes
+        flight: list = []
         try:
-            return self.entry.executable.run([there[k].value for k in self.inputs], words, given)
+            begun = (lambda *run: flight.extend(run)) if given else None
+            return self.entry.executable.run([there[k].value for k in self.inputs], words, given, begun), None
         except FAILURES as error:
-            return self.after(error, handles, nodes, words, given)
+            return self.after(error, handles, nodes, words, given), None
+        except BaseException as error:
+            if not flight or not flight[1]():
+                raise
+            return flight[0], error
 
     def after(self, error: Exception, handles: list[Tensor], nodes: list[Node], words: list[int], given: Sequence[int]
               ) -> list[Buffer]:

@@ -131,11 +131,17 @@ class Steady:
         arena = pool.allocate(direct.arena) if direct.arena else None
         words[0] = arena.address if arena is not None else 0
         counters.launches += direct.launches
-        failed = direct.run(direct.image, words.tobytes(), settings.num_threads)
+        raised = None
+        if self.taken and direct.whole is not None:
+            failed, raised = direct.whole(words.tobytes(), settings.num_threads)
+        else:
+            failed = direct.run(direct.image, words.tobytes(), settings.num_threads)
         if failed:
             self._fail(replay, failed, handles, nodes, list(words[self.first_param:]))
         if self.assigned:
             self._assign(replay, outputs)
+        if raised is not None:
+            raise raised
         made = [what if kind == "object" else what.copy() if kind == "array" else values[what] if kind == "number" else
                 [*handles, *replay.closed][what] if place is None else
                 _tensor(place[1], outputs[place[0]], replay.device)

@@ -17,6 +17,7 @@ typedef int64_t (*kernel_fn)(void *const *buf, const int64_t *arg, int64_t begin
 
 /* What gc_run returns; a positive value is 1 + the position of a bad index. Python knows these numbers. */
 enum { GC_OK = 0, GC_INTERRUPTED = -1, GC_NO_MEMORY = -2, GC_FORKED = -3 };
+#define GC_DONE INT64_MIN   /* no address */
 
 /* Neighbouring chunks. A thread begins with a part of its own, so that from run to run it finds the same memory in its
  * caches; then it helps with the others. */

@@ -346,13 +346,16 @@ static int64_t run_steps(int64_t *image, const int64_t *call, int64_t threads, s
     return GC_OK;
 }
 
+/* threads < 0: as many, and no signal ends the run; words[0] is GC_DONE when all has been computed. */
 int64_t gc_run(int64_t *image, const char *words, int64_t threads)
 {
-    struct watch w = {.forks = pool_forks()};
+    int whole = threads < 0;
+    struct watch w = {.forks = pool_forks(), .due = whole ? INT64_MAX : 0};
     float_mode before = get_float_mode();
     set_float_mode(FLOAT_MODE);
     if (__atomic_load_n(image, __ATOMIC_RELAXED)) pool_rouse();
-    int64_t result = run_steps(image, (const int64_t *)words, threads, &w, &failed_step);
+    int64_t result = run_steps(image, (const int64_t *)words, whole ? -threads : threads, &w, &failed_step);
+    if (whole && result == GC_OK) *(int64_t *)words = GC_DONE;
     set_float_mode(before);
     __atomic_store_n(image, w.shared, __ATOMIC_RELAXED);
     return result;
