@@ -550,7 +550,7 @@ def builds():
     with build._no_collector():
         inside.set()
         leave.wait()
-thread = threading.Thread(target=builds)
+thread = threading.Thread(target=builds, daemon=True)
 thread.start()
 inside.wait()
 assert not gc.isenabled()
