@@ -204,7 +204,24 @@ def realize(nodes: Sequence[Node], asked: str = "realize", beside: Callable[[], 
         _realize(pending, asked, beside)    # what is wrong with another tensor is reported where that is read
 
 
+# A run that writes in place: its nodes, their values, and what tells whether these are computed. Under the lock; but
+# handlers of signals that come in this thread meanwhile run before its values are kept, and may ask for them.
+_flight: tuple | None = None
+
+
+def _take_off(*flight) -> None:
+    global _flight
+    _flight = flight
+
+
+def _land() -> None:
+    """Keep the values of a run that has written in place."""
+    if _flight is not None and _flight[-1]():
+        _fulfil(*_flight[:-1])
+
+
 def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | None) -> None:
+    global _flight
     with lock:
         pending = computed(nodes)
         if not pending:     # another thread was faster
@@ -226,8 +243,12 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
     if entry.aliases or settings.verify:    # nobody may take hold of a leaf that is written in place
         with lock:
             if _is_as_it_was(graph):
-                with _in_flight():
-                    values = _run(entry, graph, lambda values, done: _begun(pending, values, backend, done))
+                before = _flight
+                try:
+                    values = _run(entry, graph, lambda values, done: _take_off(pending, values, backend, done))
+                finally:    # also if a handler raised: what was written over cannot be computed again
+                    _land()
+                    _flight = before
                 if settings.verify:
                     from graphc import live_check
                     live_check.check(pending, values, backend)
@@ -239,33 +260,6 @@ def _realize(nodes: Sequence[Node], asked: str, beside: Callable[[], None] | Non
     with lock:
         _fulfil(pending, values, backend)
         again.mark(graph.order)
-
-
-# A run that writes in place: its nodes, their values, and what tells whether these are computed. Under the lock; but
-# handlers of signals that come in this thread meanwhile run before its values are kept, and may ask for them.
-_flight: tuple | None = None
-
-
-@contextlib.contextmanager
-def _in_flight() -> Iterator[None]:
-    global _flight
-    before = _flight
-    try:
-        yield
-    finally:    # also if a handler raised: what was written over cannot be computed again
-        _land()
-        _flight = before
-
-
-def _begun(*flight) -> None:
-    global _flight
-    _flight = flight
-
-
-def _land() -> None:
-    """Keep the values of a run that has written in place."""
-    if _flight is not None and _flight[-1]():
-        _fulfil(*_flight[:-1])
 
 
 def _is_as_it_was(graph: canonical.Graph) -> bool:

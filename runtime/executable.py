@@ -105,15 +105,17 @@ class CpuExecutable:
         if self._image is not None:
             threads = settings.num_threads
             if begun is not None and self._ends:
-                words, threads = self._code.lib.ffi.new("char[]", words), -threads
-                outside = [*inputs, *outputs]
-                first = self._code.lib.ffi.cast("int64_t *", words)
-                begun([outside[position] for position in self._layout.results], lambda: first[0] == native.DONE)
+                own, threads = bytearray(words), -threads
+                words = self._code.lib.ffi.from_buffer(own)
+                begun(self._results(inputs, outputs), lambda: own.startswith(native.DONE))
             result = self._run(self._image, words, threads)
             if result:
                 self._code.fail(result, 0)
         else:
             self._code.run([*inputs, *outputs], arena, params)
+        return self._results(inputs, outputs)
+
+    def _results(self, inputs: Sequence[Buffer], outputs: list[Buffer]) -> list[Buffer]:
         if self._plain:
             return outputs
         outside = [*inputs, *outputs]
@@ -152,11 +154,11 @@ class CpuExecutable:
 
 def _run_whole(lib: native.Native, image: Any, words: bytes, threads: int) -> tuple[int, BaseException | None]:
     """What the native library returns for a run that no signal ends, and what a handler raised when it had ended."""
-    own = lib.ffi.new("char[]", words)
+    own = bytearray(words)
     try:
-        return lib.run(image, own, -threads), None
+        return lib.run(image, lib.ffi.from_buffer(own), -threads), None
     except BaseException as error:
-        if lib.ffi.cast("int64_t *", own)[0] != native.DONE:
+        if not own.startswith(native.DONE):
             raise
         return native.OK, error
 

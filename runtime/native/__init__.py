@@ -21,7 +21,7 @@ SOURCES = ("native.c", "graphc.h", "pool.c", "run.c", "loops.c")
 
 # What gc_run returns, apart from 1 + the position of a bad index; graphc.h has the same numbers.
 OK, INTERRUPTED, NO_MEMORY, FORKED = 0, -1, -2, -3
-DONE = -(1 << 63)  # what it leaves in the first word of a run that no signal ends
+DONE = bytes([0] * 7 + [128])  # what it leaves in the first word of a run that no signal ends: the least int64
 
 
 @cache
