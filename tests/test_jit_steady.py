@@ -140,6 +140,8 @@ def test_an_index_out_of_range_is_told_of(quick_runs, backend):
     assert True in quick_runs or backend != "cpu"
     with pytest.raises(IndexError, match=r"20"):
         f(gc.asarray([20]))
+    if backend != "cpu":        # where all kernels had run when that was known
+        state.assign(np.zeros((500, 2), "float32"))
     assert f(gc.asarray([19])).tolist() == [[39.0, 40.0]]
 
 
