@@ -309,10 +309,10 @@ class DeviceExecutable:
         """Outputs where those that are aliases of donated inputs take over the buffers of these."""
         if not donate:
             return [self.pool.allocate(nbytes) for nbytes in self._output_bytes]
-        given = {self.program.inputs[position]: inputs[position] for position in donate
-                 if isinstance(inputs[position], PooledBuffer)}     # others are the user's: nothing is written to them
+        donate = [k for k in donate if isinstance(inputs[k], PooledBuffer)]     # others are the user's: not written to
+        given = {self.program.inputs[position]: inputs[position] for position in donate}
         for position in donate:
-            if inputs[position] in given.values() and sum(b.address == inputs[position].address for b in inputs) > 1:
+            if sum(other.address == inputs[position].address for other in inputs) > 1:
                 raise BufferError(f"input {position} cannot be donated: it is an input twice")
         outputs = []
         for nbytes, alias in zip(self._output_bytes, self._aliases, strict=True):

@@ -107,17 +107,17 @@ class CpuExecutable:
             if begun is not None and self._ends:
                 own, threads = bytearray(words), -threads
                 words = self._code.lib.ffi.from_buffer(own)
-                begun(self._results(inputs, outputs), lambda: own.startswith(native.DONE))
+                results = outputs if self._plain else self._picked(inputs, outputs)
+                begun(results, lambda: own.startswith(native.DONE))
             result = self._run(self._image, words, threads)
             if result:
                 self._code.fail(result, 0)
         else:
             self._code.run([*inputs, *outputs], arena, params)
-        return self._results(inputs, outputs)
+        return outputs if self._plain else self._picked(inputs, outputs)
 
-    def _results(self, inputs: Sequence[Buffer], outputs: list[Buffer]) -> list[Buffer]:
-        if self._plain:
-            return outputs
+    def _picked(self, inputs: Sequence[Buffer], outputs: list[Buffer]) -> list[Buffer]:
+        """The results, where they are not just the outputs."""
         outside = [*inputs, *outputs]
         return [outside[position] for position in self._layout.results]
 

@@ -246,13 +246,12 @@ def test_a_step_of_training_is_one_program_when_its_loss_is_read(compiled, backe
     before = gc.counters()
     again_losses += [float(step(x, y)) for _ in range(4)]
     jitted = (gc.counters() - before).launches
-    # One a step: Adam's factors, which jit computes beside the statistics; where 16 buffers are full, other kernels are
-    # cut. The forward pass alone would be four a step.
-    assert jitted - 4 * (backend == "opencl") <= lazily.launches <= jitted + 4
+    # One a step: Adam's factors, which jit computes beside the statistics, but where 16 buffers are full.
+    assert lazily.launches == jitted + (0 if backend == "opencl" else 4)
     np.testing.assert_allclose(losses, again_losses, rtol=1e-5)
 
 
-def test_steps_whose_losses_are_seldom_read_are_one_program_each(compiled):
+def test_steps_whose_losses_are_seldom_read_are_one_program_each(compiled, backend):
     """They waited until their graph was too deep, and were cut at other places each time."""
     def losses_of(step, x, y):
         found, counts = [], []
@@ -271,7 +270,7 @@ def test_steps_whose_losses_are_seldom_read_are_one_program_each(compiled):
     step, *data, _ = classifier()
     wanted, jitted = losses_of(gc.jit(step), *data)
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
-    assert {c.launches for c in counts[4:]} == {counts[4].launches} and counts[4].launches <= jitted[4].launches + 2
+    assert {c.launches for c in counts[4:]} == {jitted[4].launches + (1 if backend == "opencl" else 2)}
 
 
 def test_an_optimiser_is_copied_with_its_model():

@@ -58,8 +58,8 @@ def jit(f: Callable | None = None, *, static_argnums: int | Sequence[int] = (),
     or a NumPy array in a global variable, or another function, is a constant of the trace. `check=True` traces at
     every call, and raises JitError where that gives another program: slow, for finding such a mistake.
 
-    A call that fails assigns nothing. What is returned is computed before anything is written; but where a tensor was
-    being written in place when the call failed, its values are lost, and reading it raises until it is assigned to.
+    A call that fails assigns nothing. Where it had begun to write to a tensor in place, the values of that are lost,
+    and reading it raises until it is assigned to; on a device that is so wherever it writes in place.
 
     donate_argnums gives tensors away: their memory may serve the results, and using them afterwards raises. A NumPy
     array that still shows that memory, or one tensor given twice, raises JitError.

@@ -232,7 +232,7 @@ class Replay:
         others = iter(picks[len(recorded.leaves):])
         self.fills = [(k, None if grad is None else next(others)) for k, grad in recorded.filled.items()]
         written = {k: value_of(recorded.now(k)) for k in recorded.written}
-        # What is returned comes first: if that fails, nothing has been written in place yet.
+        # What is returned comes first: where that fails, hardly anything has been written in place yet.
         wanted = [*(node for kind, node in results if kind == "tensor"), *written.values()]
         with driver.lock:
             roots = [n for n in driver.computed(wanted) if n.op is not BUFFER and n.op is not PARAM]
