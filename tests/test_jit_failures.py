@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphc as gc
+from graphc import nn
 from graphc.errors import TracerError
 from graphc.tracing import jitted
 
@@ -42,6 +43,24 @@ def test_half_a_scatter_is_not_shown():
     state.assign(gc.zeros(10))
     g(state, good)
     assert state.tolist() == [0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_parameter_that_lost_its_values_is_one_still():
+    weights = nn.parameter(written(10, "float32"))
+
+    def f(index):
+        with gc.no_grad():
+            weights[index] = 1.0
+    g = called(gc.jit(f), gc.asarray([1, 2, 3]))
+    with pytest.raises(IndexError):
+        g(gc.asarray([5, 6, 70]))
+    with pytest.raises(TracerError, match="failed while it wrote"):
+        weights.tolist()
+    with gc.no_grad():
+        weights.assign(gc.zeros(10))
+    assert weights.is_parameter and weights.requires_grad and weights.tolist() == [0] * 10
+    (weights * 2).sum().backward()
+    assert weights.grad.tolist() == [2] * 10
 
 
 def test_what_an_array_shows_is_as_before_a_failed_call(backend):

@@ -395,8 +395,11 @@ class Replay:
             self.step_by_step(nodes, words)
         finally:
             for k in torn:
+                is_variable = handles[k].is_variable
                 handles[k].node = driver.lost(nodes[k], driver.TORN)
                 rebinding.of(handles[k], self)
+                if is_variable:     # it stays a parameter, which can be loaded
+                    handles[k].requires_grad = True
         raise error
 
     def step_by_step(self, nodes: list[Node], words: list[int]) -> list[Buffer]:
